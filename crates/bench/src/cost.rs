@@ -1,7 +1,8 @@
 //! `bench cost`: the work that one reminder makes for the database and for the node, at a steady rate.
 //!
 //! Reminders are created in small batches, each due a few seconds later, and go to a function of this process that costs
-//! nothing. When as many are delivered as are created, the counters are read; a while later they are read again.
+//! nothing. Processor time is measured while as many are delivered as are created. Rows, commits and the log are counted over the whole life of
+//! all reminders: what is claimed ahead of a moment belongs to those after it, and a server tells its counts late.
 
 /// The counters.
 mod meter;
@@ -27,6 +28,8 @@ use meter::{Meter, Reading};
 const WARM_UP: SignedDuration = SignedDuration::from_secs(2);
 /// How long after the last instant to wait for messages that have not come.
 const WAIT_MAX: SignedDuration = SignedDuration::from_secs(30);
+/// How long after its last session has ended a server has all counts.
+const COUNTS_LATE: SignedDuration = SignedDuration::from_secs(1);
 /// How many batches can be under way at once.
 const WRITERS: u32 = 4;
 
@@ -55,11 +58,15 @@ impl Args {
 pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
+    // The sessions that make the tables have ended, and have told their counts, before the first reading.
+    drop(open(&place).await?);
+    clock.sleep_until(plus(clock.now(), COUNTS_LATE)).await;
     let (store, meter) = open(&place).await?;
     let before = place::pending(&*store).await?;
     let mut sink = Sink::open(Channel::InProcess, &*clock).await?;
     let engine = rig::engine(Arc::clone(&store), sink.channel()?, common.options.redis.as_deref())?;
     let running = engine.start().await?;
+    let unused = meter.read().await?;
 
     let begin_at = rig::soon(SignedDuration::ZERO);
     let from = plus(plus(begin_at, args.ahead()), WARM_UP);
@@ -82,6 +89,10 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     rig::settled(&engine, give_up_at).await?;
     let n_left = place::pending(&*store).await?.saturating_sub(before);
     running.stop().await;
+    drop((engine, store));
+    // Each session that has ended has told its counts.
+    clock.sleep_until(plus(clock.now(), COUNTS_LATE)).await;
+    let whole = Cost { of: meter.read().await?.since(&unused), n: n_created };
     let all = Received::of(&arrivals);
     ensure!(
         (all.n_received, all.n_again, n_left) == (n_created, 0, 0),
@@ -93,7 +104,8 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let within = |arrival: &&Arrival| (first.1..last.1).contains(&arrival.at);
     let arrivals: Vec<Arrival> = arrivals.iter().filter(within).cloned().collect();
     let cost = Cost { of: last.0.since(&first.0), n: arrivals.len() };
-    let mut report = report(args, &cost, &Received::of(&arrivals), last.1.duration_since(first.1), &meter).await?;
+    let span = last.1.duration_since(first.1);
+    let mut report = report(args, &whole, &cost, &Received::of(&arrivals), span, &meter).await?;
     report.note(place.note());
     Ok(report)
 }
@@ -169,6 +181,7 @@ impl Cost {
 
 async fn report(
     args: &Args,
+    whole: &Cost,
     cost: &Cost,
     received: &Received,
     span: SignedDuration,
@@ -185,17 +198,18 @@ async fn report(
         args.ahead
     );
     let mut report = Report::new("cost", title);
-    let Reading { commits, updates, inserts, log_bytes, database: in_database, node } = cost.of;
+    let Reading { commits, updates, inserts, log_bytes, .. } = whole.of;
+    let Reading { database: in_database, node, .. } = cost.of;
     let (in_database, node) = (cost.micros(in_database), cost.micros(node));
     let unknown = || "unknown".to_owned();
     let micros = |micros: Option<f64>| micros.map_or_else(unknown, |micros| format!("{micros:.0} µs"));
     let late = |percent| received.late.percentile(percent).map_or_else(unknown, milliseconds);
     let mut table = Table::new(["", "each"]);
     for (name, each) in [
-        ("commits", format!("{:.3}", cost.each(commits))),
-        ("row updates", format!("{:.2}", cost.each(updates))),
-        ("row inserts", format!("{:.2}", cost.each(inserts))),
-        ("log (WAL)", log_bytes.map_or_else(unknown, |bytes| format!("{:.2} kB", cost.each(bytes) / 1e3))),
+        ("commits", format!("{:.3}", whole.each(commits))),
+        ("row updates", format!("{:.2}", whole.each(updates))),
+        ("row inserts", format!("{:.2}", whole.each(inserts))),
+        ("log (WAL)", log_bytes.map_or_else(unknown, |bytes| format!("{:.2} kB", whole.each(bytes) / 1e3))),
         ("the database's processor time", micros(in_database)),
         ("the node's processor time", micros(node)),
         ("lateness, p50", late(50.0)),
@@ -204,26 +218,30 @@ async fn report(
         table.row([name.to_owned(), each]);
     }
     report.table(table);
+    report.note(format!(
+        "Commits, rows and log are those of all {} reminders, from their creation until the last was settled.",
+        count(whole.n)
+    ));
     report.note("The node's time includes making the reminders. The receiver is a function of the same process.");
     match meter {
         Meter::Sqlite { .. } => report.note("The database's time is that of SQLite's threads in this process."),
-        Meter::Postgres { .. } => report.note(
-            "Log and processor time are the whole server's, so nobody else should use it. Its counters come up to a second \
-             late, at the begin as at the end.",
-        ),
+        Meter::Postgres { .. } => {
+            report.note("Log and processor time are the whole server's, so nobody else should use it.")
+        }
     }
     if let Some(problem) = meter.problem() {
         report.note(format!("The database's processor time is unknown: {problem}."));
     }
     report.field("database", database);
     report.field("reminders", cost.n);
+    report.field("reminders_counted", whole.n);
     report.field("rate_per_second", rate(cost.n, span));
     report.field("batch", args.batch);
     report.field("ahead_seconds", args.ahead);
-    report.field("commits", cost.each(commits));
-    report.field("updates", cost.each(updates));
-    report.field("inserts", cost.each(inserts));
-    report.field("wal_bytes", log_bytes.map(|bytes| cost.each(bytes)));
+    report.field("commits", whole.each(commits));
+    report.field("updates", whole.each(updates));
+    report.field("inserts", whole.each(inserts));
+    report.field("wal_bytes", log_bytes.map(|bytes| whole.each(bytes)));
     report.field("database_us", in_database);
     report.field("node_us", node);
     report.field("lateness", received.late.json());

@@ -162,24 +162,24 @@ async fn moves_over_http(args: &Args, http: &mut Http, start: Timestamp) -> anyh
     Ok(Summary::of(took))
 }
 
-/// What a call of the function needs of an event in SQL.
+/// A call of the function; `key` is an expression of SQL.
 fn call(key: &str, start: Timestamp) -> String {
     format!(
-        "punctual.put_event('{key}', '{start}', scope => '{SCOPE}/channel:2', message => '{{title}} in {{minutes}} min', \
-         users => array['user:{key}'], \"to\" => '[\"console\"]', metadata => '{{\"title\":\"Chess\"}}')"
+        "punctual.put_event({key}, '{start}', scope => '{SCOPE}/channel:2', message => '{{title}} in {{minutes}} min', \
+         users => array['user:' || {key}], \"to\" => '[\"console\"]', metadata => '{{\"title\":\"Chess\"}}')"
     )
 }
 
+/// One statement, as an application that has its events in a table writes it.
 async fn upserts_in_sql(
     n: usize,
     session: &Session,
     start: Timestamp,
     clock: &dyn Clock,
 ) -> anyhow::Result<SignedDuration> {
-    let calls: Vec<String> = (0..n).map(|number| format!("perform {};", call(&key("sql", number), start))).collect();
-    let block = format!("do $bench$ begin {} end $bench$", calls.join(" "));
+    let all = format!("perform {} from generate_series(1, {n}) as n", call("('bench:sql:' || n - 1)", start));
     let begun_at = SystemClock::read();
-    session.run(&block, &[]).await?;
+    session.run(&format!("do $bench$ begin {all}; end $bench$"), &[]).await?;
     let unplanned = "select key from punctual.event where key like 'bench:sql:%' and not planned limit 1";
     wait_until(session, unplanned, |found| found.is_empty(), clock).await?;
     Ok(SystemClock::read().duration_since(begun_at))
@@ -196,7 +196,8 @@ async fn moves_in_sql(
         let start = plus(start, SignedDuration::from_hours(1 + i64::try_from(number)?));
         let key = key("sql", number);
         let begun_at = SystemClock::read();
-        session.run(&format!("do $bench$ begin perform {}; end $bench$", call(&key, start)), &[]).await?;
+        let moved = format!("perform {}", call(&format!("'{key}'"), start));
+        session.run(&format!("do $bench$ begin {moved}; end $bench$"), &[]).await?;
         let committed_at = SystemClock::read();
         let due_at = plus(start, SignedDuration::from_mins(-30));
         let there = format!(

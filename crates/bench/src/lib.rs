@@ -16,10 +16,22 @@ mod burst;
 /// How fast reminders are taken in.
 mod create;
 
+/// How long a create takes while others fire.
+mod steady;
+
+/// How fast a page of a long list is shown.
+mod list;
+
+/// What idle and slow connections cost.
+mod connections;
+
 /// How fast events are taken in and moved.
 mod events;
 /// How fast reminders are found by words in their text.
 mod search;
+
+/// How fast the web page is, and what open pages cost.
+mod page;
 
 /// How late, beside receivers in trouble.
 mod trouble;
@@ -161,10 +173,18 @@ enum Workload {
     Burst(burst::Args),
     /// How fast reminders are taken in: one by one, and in batches
     Create(create::Args),
+    /// How long a create takes at a steady rate, while as many reminders fire
+    Steady(steady::Args),
+    /// How fast a page of a long list is shown
+    List(list::Args),
+    /// What idle connections and WebSockets cost, and what others notice of slow ones
+    Connections(connections::Args),
     /// How fast events are taken in, moved and planned anew, and how soon a move takes effect
     Events(events::Args),
     /// How fast reminders are found by words in their text
     Search(search::Args),
+    /// How fast every web page is with a long history behind it, how soon it shows what happens, and what open pages cost
+    Page(page::Args),
     /// Commits, rows, log and processor time of one reminder, at a steady rate
     Cost(cost::Args),
     /// Time and memory of a restart
@@ -245,8 +265,12 @@ async fn measure(workload: &Workload, common: &Common) -> anyhow::Result<Option<
         Workload::Spread(args) => spread::run(args, common).await.map(Some),
         Workload::Burst(args) => burst::run(args, common).await.map(Some),
         Workload::Create(args) => create::run(args, common).await.map(Some),
+        Workload::Steady(args) => steady::run(args, common).await.map(Some),
+        Workload::List(args) => list::run(args, common).await.map(Some),
+        Workload::Connections(args) => connections::run(args, common).await.map(Some),
         Workload::Events(args) => events::run(args, common).await.map(Some),
         Workload::Search(args) => search::run(args, common).await.map(Some),
+        Workload::Page(args) => page::run(args, common).await.map(Some),
         Workload::Cost(args) => cost::run(args, common).await.map(Some),
         Workload::Start(args) => start::run(args, common).await.map(Some),
         Workload::Idle(args) => idle::run(args, common).await.map(Some),

@@ -46,14 +46,14 @@ pub(super) struct Args {
 }
 
 /// A word that stands in so many of the messages.
-struct Planted {
+pub(super) struct Planted {
     word: &'static str,
     /// In every so many; 0 is none.
     every: usize,
 }
 
 /// None, 12, 5,000 and 400,000 of a million.
-fn planted(rows: usize) -> [Planted; 4] {
+pub(super) fn planted(rows: usize) -> [Planted; 4] {
     [
         Planted { word: "zeppelin", every: 0 },
         Planted { word: "umbrella", every: (rows / 12).max(1) },
@@ -63,7 +63,7 @@ fn planted(rows: usize) -> [Planted; 4] {
 }
 
 /// The message of reminder `number`.
-fn message(number: usize, planted: &[Planted]) -> String {
+pub(super) fn message(number: usize, planted: &[Planted]) -> String {
     let mut words = Vec::new();
     let mut state = number as u64 ^ 0x9e37_79b9_7f4a_7c15;
     for _ in 0..6 {
@@ -85,7 +85,8 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     store.prepare_search().await?;
     let nowhere = Arc::new(Closure::new(|_: Message| async { Ok(Receipt::default()) }));
     let engine = rig::engine(store.clone(), nowhere, None)?;
-    let (indexed_in, before) = fill(&*store, args.rows, &planted, &place).await?;
+    let made = |number: usize, now: Timestamp| made(number, &planted, plus(now, DUE_AFTER), now);
+    let (indexed_in, before) = fill(&*store, args.rows, &place, &made).await?;
     let size = place.size();
     // The index has come to the end of the journal: it is as a server has it that has nothing to do.
     store.place().await?;
@@ -124,20 +125,18 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     Ok(report)
 }
 
-/// Makes the reminders, then the index; returns how long that took, and the size before it.
-async fn fill(
+/// Makes the reminders, each by its number, then the index; returns how long the index took, and the size before it.
+pub(super) async fn fill(
     store: &dyn Store,
     rows: usize,
-    planted: &[Planted],
     place: &Place,
+    made: &(dyn Fn(usize, Timestamp) -> NewReminder + Sync),
 ) -> anyhow::Result<(SignedDuration, Option<u64>)> {
     let bar = progress(rows, "reminders");
     let mut texts: Vec<IndexText> = Vec::with_capacity(rows);
     for first in (0..rows).step_by(BATCH) {
         let now = SystemClock::read();
-        let due_at = plus(now, DUE_AFTER);
-        let reminders: Vec<NewReminder> =
-            (first..rows.min(first + BATCH)).map(|number| made(number, planted, due_at, now)).collect();
+        let reminders: Vec<NewReminder> = (first..rows.min(first + BATCH)).map(|number| made(number, now)).collect();
         texts.extend(reminders.iter().map(|new| text(&new.reminder)));
         store.create(Create { reminders, who: "bench".into(), answered: None, now }).await?;
         bar.inc(BATCH as u64);

@@ -94,11 +94,16 @@ impl Server {
 
     /// One of its metrics, summed over its labels; 0 when nothing has been counted yet.
     pub(super) async fn metric(&self, name: &str) -> anyhow::Result<f64> {
+        self.metric_with(name, "").await
+    }
+
+    /// The same, of those whose labels contain `label`.
+    pub(super) async fn metric_with(&self, name: &str, label: &str) -> anyhow::Result<f64> {
         let mut connection = Connection::open(self.address).await?;
         let text = connection.exchange(&request("GET", "/metrics", Some(&self.key), b"")).await?.text()?;
         let values = text.lines().filter_map(|line| {
             let (labelled, value) = line.rsplit_once(' ')?;
-            (labelled.split('{').next() == Some(name)).then(|| value.parse::<f64>().ok())?
+            (labelled.split('{').next() == Some(name) && labelled.contains(label)).then(|| value.parse::<f64>().ok())?
         });
         Ok(values.sum())
     }

@@ -56,6 +56,11 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     }
     report.table(table);
     report.note("Memory is resident, one second after it was ready. The limit was measured right after.");
+    let program = std::env::current_exe().and_then(std::fs::metadata).map(|program| program.len());
+    if let Ok(bytes) = program {
+        report.note(format!("The program has {:.1} MB.", Memory::megabytes(bytes)));
+        report.field("program_mb", Memory::megabytes(bytes));
+    }
     report.note(place.note());
     report.field("pending", n_pending);
     report.field("runs", args.runs);

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use punctual_core::event::{Changed, End, Event, Instance, OFFSETS_MAX, Offset, Override, Repeats};
 use punctual_core::feed::{Alarms, FeedSettings};
 use punctual_core::reminder::{Metadata, Misfire, OnUnknown, Priority};
-use punctual_core::scope::Path;
+use punctual_core::scope::{self, Path};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -28,8 +28,6 @@ pub struct Defaults<'a> {
     pub source: Option<String>,
     /// What is made of the items.
     pub settings: &'a FeedSettings,
-    /// The offsets of an item that says none, where neither the settings nor the scope of its user do.
-    pub offsets: &'a [Offset],
     /// The present.
     pub now: Timestamp,
 }
@@ -116,7 +114,7 @@ fn offsets(item: &Item, alarms: Option<&[Alarm]>, by: &Defaults<'_>) -> Option<V
     // A scope knows starts alone, so a to-do's defaults are written out.
     let defaults = match &by.settings.offsets {
         Some(offsets) => Some(about_anchor(offsets)),
-        None if by.scope.is_none() || anchor == End::End => Some(about_anchor(by.offsets)),
+        None if by.scope.is_none() || anchor == End::End => Some(about_anchor(&scope::OF_USERS)),
         None => None,
     };
     let mut found = match (by.settings.alarms, alarms) {
@@ -124,7 +122,7 @@ fn offsets(item: &Item, alarms: Option<&[Alarm]>, by: &Defaults<'_>) -> Option<V
         (Alarms::Own, None) | (Alarms::Defaults, _) => defaults?,
         (Alarms::Both, _) => {
             let mut both = own();
-            both.extend(defaults.unwrap_or_else(|| about_anchor(by.offsets)));
+            both.extend(defaults.unwrap_or_else(|| about_anchor(&scope::OF_USERS)));
             both
         }
     };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use punctual_core::invalid::Invalid;
 use reqwest::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 use reqwest::redirect::Policy;
-use reqwest::{Client, StatusCode, Url};
+use reqwest::{Client, ClientBuilder, StatusCode, Url};
 
 use crate::common::guard::{Guard, GuardedResolver, PrivateAddress};
 use crate::common::trust;
@@ -63,27 +63,8 @@ impl Fetcher {
     /// Fetches texts of at most `bytes_max`; `allow_private`, which `setting` says, also from private addresses and without TLS.
     pub fn new(bytes_max: usize, allow_private: bool, setting: &'static str) -> Result<Self, Invalid> {
         let guard = Guard { allow_private, setting };
-        let policy = Policy::custom(move |attempt| {
-            if attempt.previous().len() > HOPS_MAX {
-                return attempt.error("redirected too often");
-            }
-            match guard.check_url(attempt.url()) {
-                Ok(()) if allow_private || attempt.url().scheme() == "https" => attempt.follow(),
-                Ok(()) => attempt.error("redirected to an address without https"),
-                Err(private) => attempt.error(private),
-            }
-        });
-        let client = Client::builder()
-            .tls_backend_preconfigured(trust::tls())
-            .user_agent(concat!("punctual/", env!("CARGO_PKG_VERSION")))
-            .timeout(TIMEOUT)
-            .connect_timeout(Duration::from_secs(10))
-            .pool_max_idle_per_host(0)
-            .dns_resolver(Arc::new(GuardedResolver(guard)))
-            .redirect(policy)
-            .referer(false)
-            .build()
-            .map_err(|error| Invalid::new("calendar", format!("cannot be fetched: {error}")))?;
+        let client =
+            builder(guard).build().map_err(|error| Invalid::new("calendar", format!("cannot be fetched: {error}")))?;
         Ok(Self { client, guard, bytes_max })
     }
 
@@ -155,6 +136,29 @@ impl Fetcher {
     }
 }
 
+/// A client that the guard keeps out of private networks, at the first address and after each redirect.
+fn builder(guard: Guard) -> ClientBuilder {
+    let policy = Policy::custom(move |attempt| {
+        if attempt.previous().len() > HOPS_MAX {
+            return attempt.error("redirected too often");
+        }
+        match guard.check_url(attempt.url()) {
+            Ok(()) if guard.allow_private || attempt.url().scheme() == "https" => attempt.follow(),
+            Ok(()) => attempt.error("redirected to an address without https"),
+            Err(private) => attempt.error(private),
+        }
+    });
+    Client::builder()
+        .tls_backend_preconfigured(trust::tls())
+        .user_agent(concat!("punctual/", env!("CARGO_PKG_VERSION")))
+        .timeout(TIMEOUT)
+        .connect_timeout(Duration::from_secs(10))
+        .pool_max_idle_per_host(0)
+        .dns_resolver(Arc::new(GuardedResolver(guard)))
+        .redirect(policy)
+        .referer(false)
+}
+
 /// Why a request failed, without its address.
 fn failure(server: &str, error: &reqwest::Error) -> FetchError {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
@@ -178,3 +182,6 @@ fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let seconds = said.split(',').find_map(|part| part.trim().strip_prefix("max-age="))?;
     seconds.trim_matches('"').parse().ok().map(Duration::from_secs)
 }
+
+#[cfg(test)]
+mod tests;

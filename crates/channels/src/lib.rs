@@ -39,6 +39,9 @@ pub mod email;
 /// Push notifications over ntfy.
 pub mod ntfy;
 
+/// Push notifications of browsers.
+pub mod webpush;
+
 /// SMS over Twilio.
 pub mod twilio;
 
@@ -74,4 +77,5 @@ pub use telegram::Telegram;
 pub use twilio::Twilio;
 pub use vapi::Vapi;
 pub use webhook::Webhook;
+pub use webpush::Webpush;
 pub use whatsapp::Whatsapp;

@@ -68,6 +68,7 @@ pub fn address_example(kind: &str) -> Option<&'static str> {
         "telegram" => "123456789",
         "twilio" | "vapi" | "whatsapp" => "+4915112345678",
         "webhook" => "https://example.org/hook",
+        "webpush" => crate::webpush::ADDRESS_EXAMPLE,
         _ => return None,
     })
 }

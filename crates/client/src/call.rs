@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,6 +21,15 @@ pub(crate) const NONE: Option<&()> = None;
 pub struct Client {
     transport: Arc<dyn Transport>,
     headers: HeaderMap,
+}
+
+/// Something as it was seen, and its version at that moment.
+#[derive(Debug, Clone)]
+pub struct Seen<T> {
+    /// How it was.
+    pub it: T,
+    /// Its `ETag`, for [`Client::if_seen`].
+    pub tag: String,
 }
 
 impl Client {
@@ -46,6 +55,14 @@ impl Client {
         client
     }
 
+    /// The same server, which changes something only as it was seen: with the tag of a [`Seen`], or with `None` where nothing was there. Something
+    /// that has changed since is refused with 412, and nothing is changed.
+    pub fn if_seen(&self, tag: Option<&str>) -> Result<Self, Failure> {
+        let Some(tag) = tag else { return Ok(self.with(IF_NONE_MATCH, HeaderValue::from_static("*"))) };
+        let tag = HeaderValue::from_str(tag).map_err(|error| Failure::Unwritable(error.to_string()))?;
+        Ok(self.with(IF_MATCH, tag))
+    }
+
     /// Where the server is.
     pub fn url(&self) -> &str {
         self.transport.name()
@@ -61,6 +78,19 @@ impl Client {
     ) -> Result<T, Failure> {
         let bytes = self.accepted(method, path, query, body).await?.into_body().bytes().await?;
         serde_json::from_slice(&bytes).map_err(|_| Failure::Stranger(self.url().to_owned()))
+    }
+
+    /// Reads what is at `path`, with its version.
+    pub(crate) async fn see<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &impl Serialize,
+    ) -> Result<Seen<T>, Failure> {
+        let response = self.accepted(Method::GET, path, Some(query), NONE).await?;
+        let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
+        let bytes = response.into_body().bytes().await?;
+        let it = serde_json::from_slice(&bytes).map_err(|_| Failure::Stranger(self.url().to_owned()))?;
+        Ok(Seen { it, tag })
     }
 
     /// Deletes what is at `path`.

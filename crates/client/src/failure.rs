@@ -59,6 +59,11 @@ impl Failure {
         }
     }
 
+    /// Whether something is not as [`Client::if_seen`](crate::Client::if_seen) says: it has changed since it was seen.
+    pub fn is_overtaken(&self) -> bool {
+        self.refused().is_some_and(|refused| refused.status == StatusCode::PRECONDITION_FAILED)
+    }
+
     /// Whether the same may work later.
     pub fn is_passing(&self) -> bool {
         match self {

@@ -32,6 +32,15 @@
 /// Requests and answers of the API, as types that the server and its clients share.
 pub mod wire;
 
+/// The words of fixed lists that a [`Word`](wire::Word) may be, and what is said in them.
+pub mod known {
+    pub use punctual_core::event::{End as EventEnd, Offset};
+    pub use punctual_core::key::Scope;
+    pub use punctual_core::occurrence::{AttemptStatus, StateKind, Why};
+    pub use punctual_core::reminder::{Address, Priority, ReminderStatus};
+    pub use punctual_core::scope::default_at as default_offsets_at;
+}
+
 /// One request and its answer.
 mod call;
 
@@ -55,7 +64,7 @@ mod transport;
 
 pub use http;
 
-pub use self::call::Client;
+pub use self::call::{Client, Seen};
 pub use self::failure::{BadUrl, Failure, Refused, Unusable};
 pub use self::net::{Http, bearer, is_same_server};
 pub use self::routes::escaped;

@@ -4,17 +4,17 @@ use http::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::call::{Client, NONE};
+use crate::call::{Client, NONE, Seen};
 use crate::failure::Failure;
 use crate::wire::{
     Adopt, Adopted, Alive, Answer, Batch, Calendar, CalendarAddress, CalendarImportInput, CalendarImported,
-    CalendarInput, Calendars, Channels, Created, DeadAddresses, EraseInput, Erased, Event, EventBatch, EventInput,
-    EventQuery, Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Heard, Import, Imported,
-    InboundInput, InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Occurrence, Occurrences, PageQuery,
-    ParseInput, Ready, Reminder, ReminderInput, ReminderQuery, Reminders, ResendInput, Resent, Revive, Revived,
-    RotateInput, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends, SendsQuery, Settings, Silence, SilenceInput,
-    SilenceQuery, Silences, Stats, Subscriptions, Test, Tested, Understood, User, UserInput, UserQuery, Users, Watch,
-    WatchRun, WatchTest, Watches,
+    CalendarInput, Calendars, Caller, Channels, Created, DeadAddresses, DueQuery, DueRuns, EraseInput, Erased, Event,
+    EventBatch, EventInput, EventQuery, Events, EventsPut, ExportPage, ExportQuery, Group, GroupInput, Groups, Heard,
+    Import, Imported, InboundInput, InstanceInput, Journal, JournalQuery, Key, KeyInput, Keys, Lateness, LatenessQuery,
+    Nodes, Occurrence, Occurrences, PageQuery, ParseInput, Ready, Reminder, ReminderInput, ReminderQuery, Reminders,
+    ResendInput, Resent, Revive, Revived, RotateInput, RunQuery, Scope, ScopeInput, ScopeQuery, Scopes, Sends,
+    SendsQuery, Settings, SettingsQuery, SignInLink, Silence, SilenceInput, SilenceQuery, Silences, Stats, StatsQuery,
+    Subscriptions, Test, Tested, Understood, User, UserInput, UserQuery, Users, Watch, WatchRun, WatchTest, Watches,
 };
 
 type Answered<T> = Result<T, Failure>;
@@ -50,6 +50,11 @@ impl Client {
         self.get(&reminder(id), user).await
     }
 
+    /// One reminder with its version, which also a run makes another.
+    pub async fn see_reminder(&self, id: &str, user: &UserQuery) -> Answered<Seen<Reminder<'static>>> {
+        self.see(&reminder(id), user).await
+    }
+
     /// Changes the given fields of a reminder.
     pub async fn update(&self, id: &str, user: &UserQuery, input: &ReminderInput) -> Answered<Reminder<'static>> {
         self.call(Method::PATCH, &reminder(id), Some(user), Some(input)).await
@@ -80,6 +85,11 @@ impl Client {
         self.get(&format!("{}/occurrences", reminder(id)), query).await
     }
 
+    /// A page of a user's runs, by when they are due.
+    pub async fn runs(&self, query: &DueQuery) -> Answered<DueRuns<'static>> {
+        self.get("/v1/occurrences", query).await
+    }
+
     /// One run of a reminder.
     pub async fn occurrence(&self, id: &str, user: &UserQuery) -> Answered<Occurrence> {
         self.get(&format!("/v1/occurrences/{}", escaped(id)), user).await
@@ -93,6 +103,11 @@ impl Client {
     /// One user.
     pub async fn user(&self, id: &str) -> Answered<User> {
         self.get(&user(id), &()).await
+    }
+
+    /// One user with the version of the entry.
+    pub async fn see_user(&self, id: &str) -> Answered<Seen<User>> {
+        self.see(&user(id), &()).await
     }
 
     /// Writes or replaces a user.
@@ -155,6 +170,11 @@ impl Client {
         self.get(&group(name), &()).await
     }
 
+    /// One group with its version.
+    pub async fn see_group(&self, name: &str) -> Answered<Seen<Group>> {
+        self.see(&group(name), &()).await
+    }
+
     /// Writes or replaces a group.
     pub async fn put_group(&self, name: &str, input: &GroupInput) -> Answered<Group> {
         self.call(Method::PUT, &group(name), NONE, Some(input)).await
@@ -173,6 +193,11 @@ impl Client {
     /// One event with its reminders.
     pub async fn event(&self, key: &str) -> Answered<Event> {
         self.get(&event(key), &()).await
+    }
+
+    /// One event with its version.
+    pub async fn see_event(&self, key: &str) -> Answered<Seen<Event>> {
+        self.see(&event(key), &()).await
     }
 
     /// Writes or replaces an event.
@@ -208,6 +233,11 @@ impl Client {
     /// One scope.
     pub async fn scope(&self, path: &str) -> Answered<Scope> {
         self.get(&scope(path), &()).await
+    }
+
+    /// One scope with its version.
+    pub async fn see_scope(&self, path: &str) -> Answered<Seen<Scope>> {
+        self.see(&scope(path), &()).await
     }
 
     /// Writes or replaces a scope.
@@ -253,6 +283,16 @@ impl Client {
     /// Deletes a key.
     pub async fn delete_key(&self, id: &str) -> Answered<()> {
         self.delete(&format!("/v1/keys/{}", escaped(id))).await
+    }
+
+    /// Who asks, by the key.
+    pub async fn caller(&self) -> Answered<Caller> {
+        self.get("/v1/caller", &()).await
+    }
+
+    /// A link that signs in to the page once.
+    pub async fn sign_in_link(&self) -> Answered<SignInLink> {
+        self.call(Method::POST, "/v1/sign-in", NONE, NONE).await
     }
 
     /// All channels.
@@ -320,9 +360,9 @@ impl Client {
         self.call(Method::POST, &format!("{}/run", watch(name)), Some(&RunQuery { wait: Some(20) }), NONE).await
     }
 
-    /// One run of a watch.
-    pub async fn watch_run(&self, name: &str, run: &str) -> Answered<WatchRun> {
-        self.get(&format!("{}/runs/{}", watch(name), escaped(run)), &()).await
+    /// One run of a watch, with a page of the rows that could not be reminded of.
+    pub async fn watch_run(&self, name: &str, run: &str, query: &PageQuery) -> Answered<WatchRun> {
+        self.get(&format!("{}/runs/{}", watch(name), escaped(run)), query).await
     }
 
     /// What a run of a watch would do.
@@ -338,6 +378,26 @@ impl Client {
     /// Counts.
     pub async fn stats(&self) -> Answered<Stats> {
         self.get("/v1/stats", &()).await
+    }
+
+    /// The last counts that there are, however old.
+    pub async fn stale_stats(&self) -> Answered<Stats> {
+        self.get("/v1/stats", &StatsQuery { stale: Some(true) }).await
+    }
+
+    /// The nodes that live.
+    pub async fn nodes(&self) -> Answered<Nodes> {
+        self.get("/v1/nodes", &()).await
+    }
+
+    /// How late sends were.
+    pub async fn lateness(&self, query: &LatenessQuery) -> Answered<Lateness> {
+        self.get("/v1/lateness", query).await
+    }
+
+    /// Every setting that is in force, and where it comes from.
+    pub async fn settings_in_force(&self) -> Answered<Settings> {
+        self.get("/v1/settings", &SettingsQuery { all: Some(true) }).await
     }
 
     /// What the server assumes where nobody says.

@@ -21,6 +21,8 @@ mod inbound;
 mod journal;
 /// What nodes say of themselves and hear of each other.
 mod nodes;
+/// What people see who look at their day, or who look after a server.
+mod overview;
 /// Reminders as people see them, what is to come, and counts.
 mod read;
 /// Finding reminders by words in their text.
@@ -50,7 +52,10 @@ pub use self::feed::{FeedEnd, Feeds, TakenFeed};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
 pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};
-pub use self::nodes::{Beat, Ears, Follows, Heard, Pulse, Shared, Throttle};
+pub use self::nodes::{About, Beat, Ears, Follows, Heard, KnownNode, KnownNodes, Pulse, Shared, Throttle};
+pub use self::overview::{
+    COUNTED_MAX, DatabaseState, DuePlace, HowMany, Overview, RUNS_LOOKED_AT_MAX, RunView, RunsPage, RunsQuery,
+};
 pub use self::read::{
     CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery,
 };
@@ -79,7 +84,7 @@ use crate::user::User;
 
 /// Where reminders live, and what belongs to them: each noun's promises stand in a file of their own.
 #[async_trait]
-pub trait Store: Events + Feeds + Search + Watches + Wholes + Send + Sync + 'static {
+pub trait Store: Events + Feeds + Overview + Search + Watches + Wholes + Send + Sync + 'static {
     /// Writes all of `new` or nothing. When it has returned, they survive power loss.
     async fn create(&self, new: Create) -> Result<(), StoreError>;
 
@@ -284,6 +289,12 @@ pub trait Store: Events + Feeds + Search + Watches + Wholes + Send + Sync + 'sta
     async fn keys_used(&self, uses: Vec<(String, Timestamp)>) -> Result<(), StoreError>;
     /// Removes a key, as `who` asked; returns whether there was one.
     async fn delete_key(&self, id: &str, who: Who, now: Timestamp) -> Result<bool, StoreError>;
+
+    /// Remembers that the sessions of the page under this name, a key's or one session's own, have ended at `at`. What ended before
+    /// `forgotten` may be forgotten.
+    async fn end_sessions(&self, name: &str, at: Timestamp, forgotten: Timestamp) -> Result<(), StoreError>;
+    /// The last time at which sessions under one of these names were ended.
+    async fn sessions_ended(&self, names: Vec<String>) -> Result<Option<Timestamp>, StoreError>;
 
     /// Counts for people and dashboards. It may cost a scan of what is pending; callers cache it.
     async fn stats(&self, now: Timestamp) -> Result<StoreStats, StoreError>;

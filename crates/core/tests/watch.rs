@@ -259,3 +259,22 @@ fn a_definition_shows_no_address_and_differs_by_what_it_says() {
     assert_eq!(distinct.len(), hashes.len());
     assert_eq!(watch().hash(), watch().hash());
 }
+
+#[test]
+fn a_row_is_found_by_how_it_is_shown() {
+    let uuid: Vec<u8> = (0..16).collect();
+    let rows = [
+        Raw::Text("order 7".into()),
+        Raw::Integer(-7),
+        Raw::Real(7.0),
+        Raw::Real(7.5),
+        Raw::Bytes(vec![0xbe, 0xef]),
+        Raw::Bytes(uuid),
+    ];
+    for row in rows {
+        assert!(Raw::shown_as(&row.to_string()).contains(&row), "{row:?}");
+    }
+    let shown = [Raw::Text("7".into()), Raw::Integer(7), Raw::Real(7.0)];
+    assert_eq!(Raw::shown_as("7"), shown);
+    assert_eq!(Raw::shown_as("07"), [Raw::Text("07".into()), Raw::Bytes(vec![7])]);
+}

@@ -49,6 +49,12 @@ mod search;
 /// Looking into applications' own tables for what is due soon.
 mod watches;
 
+/// How late the sends of this node are.
+mod lateness;
+
+/// What became of the last sends of each channel.
+mod outcomes;
+
 /// A second way to be woken: a timer outside this process.
 mod alarm;
 
@@ -87,8 +93,10 @@ pub use commands::{CreateError, Erasure, FoundPage, Here, RESEND_MAX, Resent, Tr
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};
+pub use outcomes::Outcomes;
 pub use parts::{Engine, Health, Parts};
 pub use peers::Standing;
+pub use peers::known::{AllNodes, NodeStanding};
 pub use run::Running;
 pub use settings::Settings;
 pub use subscriptions::Subscription;

@@ -9,13 +9,15 @@ use punctual_core::store::Store;
 use tokio::sync::watch;
 
 use crate::journal::Journal;
+use crate::lateness::Lateness;
 use crate::log::{Kind, Log};
 use crate::metrics::Metrics;
 use crate::outage::StoreHealth;
+use crate::outcomes::AllOutcomes;
 use crate::settings::Settings;
 
-/// The store and whether it works, the clock, the limits and delays, the counters and the log, what is known of the journal, and the
-/// signal to stop.
+/// The store and whether it works, the clock, the limits and delays, the counters and the log, what is known of the journal, how late sends are
+/// and what became of them, and the signal to stop.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) store: Arc<dyn Store>,
@@ -25,6 +27,8 @@ pub(crate) struct Node {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) log: Arc<Log>,
     pub(crate) journal: Arc<Journal>,
+    pub(crate) lateness: Arc<Lateness>,
+    pub(crate) outcomes: Arc<AllOutcomes>,
     pub(crate) stop: Stop,
 }
 

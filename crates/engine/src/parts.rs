@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use jiff::Timestamp;
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{BoxFuture, Clock, Random};
+use punctual_core::model::lateness::Stretch;
 use punctual_core::opinion::Opinion;
-use punctual_core::store::Store;
+use punctual_core::store::{Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::alarm::{self, Alarms};
@@ -26,11 +28,13 @@ use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
 use crate::inbound::words::{OPINIONS_MAX, Words};
 use crate::journal::{self, Journal};
+use crate::lateness::{self, Lateness};
 use crate::leases::Leases;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::node::{Node, Stop};
 use crate::outage::StoreHealth;
+use crate::outcomes::Outcomes;
 use crate::peers::beat::Heartbeat;
 use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
@@ -115,6 +119,8 @@ impl Engine {
             health: Arc::new(StoreHealth::new(clock.clone(), timer.clone(), peers.clone())),
             log: Arc::new(Log::new(clock.clone(), runtime.clone())),
             journal: Arc::new(Journal::new()),
+            lateness: Arc::new(Lateness::new(settings.node.clone(), clock.now())),
+            outcomes: Arc::default(),
             metrics: Arc::default(),
             stop: Stop::new(),
             clock,
@@ -248,6 +254,7 @@ impl Engine {
             Box::pin(sweep.run()),
             Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
             Box::pin(prune::run(node.clone())),
+            Box::pin(lateness::run(node.clone(), dispatcher.clone())),
             Box::pin(holder.run()),
         ];
         if node.settings.search {
@@ -342,6 +349,22 @@ impl Engine {
     /// How each channel stands, by name.
     pub fn channel_standings(&self) -> Vec<ChannelStanding> {
         self.parts.dispatcher.standings()
+    }
+
+    /// What became of the last sends of a channel on this node.
+    pub fn outcomes(&self, channel: &str) -> Outcomes {
+        self.parts.node.outcomes.of(channel, self.parts.node.now())
+    }
+
+    /// When this run of the node began.
+    pub fn since(&self) -> Timestamp {
+        self.parts.node.lateness.since()
+    }
+
+    /// How late the sends of all nodes were in the stretches from `from` on and before `to`.
+    pub async fn lateness(&self, from: Timestamp, to: Timestamp) -> Result<Vec<Stretch>, StoreError> {
+        let node = &self.parts.node;
+        Ok(node.lateness.with_own(node.store.lateness(from, to).await?, from, to))
     }
 
     /// How many addresses this node knows to be dead, by channel: up to 100,000 in all.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use punctual_core::clock::BoxFuture;
 use punctual_core::id::OccurrenceId;
-use punctual_core::occurrence::State;
+use punctual_core::occurrence::{AttemptStatus, State};
 use punctual_core::store::{Settlement, StoreError};
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -70,7 +70,17 @@ impl Settlements {
         if let Some(end) = &settlement.attempt {
             let state = &settlement.occurrence.state;
             let metrics = &self.node.metrics;
-            metrics.count_attempt(&flight.claimed.to().channel, end.status.as_str());
+            let (channel, now) = (&flight.claimed.to().channel, self.node.now());
+            metrics.count_attempt(channel, end.status.as_str());
+            let is_taken = matches!(end.status, AttemptStatus::Sent | AttemptStatus::Delivered);
+            let error = (!is_taken).then(|| end.error.as_deref().unwrap_or("no reason was given"));
+            self.node.outcomes.count(channel, now, error);
+            if !is_taken {
+                self.node.lateness.failed(now);
+            }
+            if matches!(state, State::Failed { .. }) {
+                self.node.lateness.given_up(now);
+            }
             metrics.count_occurrence(state.kind().as_str(), flight.via);
             let (occurrence, attempts) = (settlement.id(), end.number);
             match state {

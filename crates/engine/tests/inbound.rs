@@ -14,7 +14,7 @@ use punctual_core::channel::receive::{End, NotNow, NotTaken, Reaction};
 use punctual_core::clock::Clock;
 use punctual_core::occurrence::StateKind;
 use punctual_core::reminder::{AckPolicy, Address, Reminder};
-use punctual_core::store::{Beat, By, Follows, Response, StoreError};
+use punctual_core::store::{About, Beat, By, Follows, Response, StoreError};
 use punctual_core::user::User;
 use punctual_engine::Link;
 use punctual_testkit::chat::{Chat, Cut};
@@ -371,7 +371,13 @@ fn a_channel_that_nobody_has_any_more_is_not_asked_about() {
     let world = World::start(2);
     let engine = world.living().clone();
     world.nodes.run(world.group(), async move {
-        let beat = Beat { node: "old".into(), echo: None, shared: String::new(), follows: Follows::No };
+        let beat = Beat {
+            node: "old".into(),
+            echo: None,
+            shared: String::new(),
+            follows: Follows::No,
+            about: About::default(),
+        };
         engine.store().beat(beat).await.expect("the store works");
         engine.store().hold("old", vec!["attic".into()]).await.expect("the store works");
     });

@@ -50,6 +50,7 @@ use punctual_core::reminder::{AckPolicy, Metadata, Misfire, OnUnknown, Reminder,
 pub use punctual_core::reminder::{Address, Priority};
 use punctual_core::schedule::Schedule;
 use punctual_core::scope::Scope;
+use punctual_core::steps::Steps;
 use punctual_core::store::{By, ChangeError, PutEvent, Store, StoreError};
 pub use punctual_core::store::{EventView, ReminderView};
 pub use punctual_core::zone::Zone;
@@ -164,7 +165,8 @@ impl Punctual {
     /// Writes or replaces an event of the application's, and plans its reminders. When this has returned, both survive a crash.
     pub async fn put_event(&self, event: EventAsk) -> Result<EventView, Error> {
         let EventAsk { key, fields } = event;
-        let unsaid = UnsaidOfEvent { zone: &self.zone, retries_max: RETRIES_MAX, now: self.engine.clock().now() };
+        let (now, steps) = (self.engine.clock().now(), &Steps::of_request(1));
+        let unsaid = UnsaidOfEvent { zone: &self.zone, retries_max: RETRIES_MAX, now, steps };
         let AskedEvent { event, keeps_instances } = event_of(Value::Object(fields), Some(&key), unsaid)?;
         self.engine.put_events(vec![PutEvent { event, keeps_instances }], who(), None).await?;
         let put = self.engine.store().event(&key).await?;

@@ -10,7 +10,6 @@ use punctual_calendar::event::{Defaults, of_item};
 use punctual_calendar::{Calendar, Limits, read};
 use punctual_channels::fetch::{FetchError, Fetched, Fetcher};
 use punctual_core::calendars::{Calendars, Contents, ReadError, Reading};
-use punctual_core::event::Offset;
 use punctual_core::feed::{Feed, FeedKind, Known};
 use punctual_core::invalid::Invalid;
 use punctual_core::rules::rota::Duty;
@@ -20,8 +19,6 @@ use punctual_core::zone::Zone;
 
 /// How much work the rules of one calendar may be.
 pub(crate) const STEPS: u64 = 2_000_000;
-/// The reminder of an item that says none, where its reader has no scope: a quarter of an hour before.
-pub(crate) const OFFSET_MINUTES: i64 = 15;
 /// Until when duties are worked out, and how long one may be that has begun.
 const DUTIES_AHEAD: SignedDuration = SignedDuration::from_hours(90 * 24);
 const DUTY_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
@@ -149,7 +146,6 @@ fn contents(feed: &Feed, calendar: &Calendar, steps: &Steps, now: Timestamp) -> 
                 scope: ScopePath::of_user(&feed.key.owner),
                 source: Some(source.clone()),
                 settings: &feed.settings,
-                offsets: &[Offset::minutes_before(OFFSET_MINUTES)],
                 now,
             };
             let events = calendar.items.iter().filter_map(|item| of_item(item, &defaults)).collect();

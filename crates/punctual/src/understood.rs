@@ -20,7 +20,12 @@ pub(crate) fn understood(parsed: Parsed, zone: &Zone, now: Timestamp, steps: &St
     let Parsed { meaning, rest, lang, .. } = parsed;
     let (exact, lang) = (|at| exact(at, zone), lang.tag().into());
     match meaning {
-        Meaning::Instant { at, grain } => {
+        // Where words name a stretch, both are said: the stretch, and the moment of it that was taken.
+        Meaning::Instant { at, grain, within: Some((from, to)) } => {
+            let (from, to, due, grain) = (exact(from), exact(to), Some(exact(at)), grain.word().into());
+            Understood::Interval { from, to, due, grain, rest, summary, lang, alternatives }
+        }
+        Meaning::Instant { at, grain, within: None } => {
             Understood::Instant { at: exact(at), grain: grain.word().into(), rest, summary, lang, alternatives }
         }
         Meaning::Recurring(schedule) => Understood::Recurring {
@@ -33,7 +38,7 @@ pub(crate) fn understood(parsed: Parsed, zone: &Zone, now: Timestamp, steps: &St
         },
         Meaning::Interval { from, to, grain } => {
             let (from, to, grain) = (exact(from), exact(to), grain.word().into());
-            Understood::Interval { from, to, grain, rest, summary, lang, alternatives }
+            Understood::Interval { from, to, due: None, grain, rest, summary, lang, alternatives }
         }
         Meaning::Duration { seconds, at } => Understood::Duration { seconds, at: exact(at), rest, summary, lang },
         Meaning::None { reason } => Understood::None { reason, suggestion },

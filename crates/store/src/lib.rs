@@ -15,6 +15,9 @@ mod watch;
 /// Which entries of the journal a reader wants, once for every store.
 mod journal;
 
+/// What people see who look at their day, once for every store.
+mod overview;
+
 /// Reminders with all that belongs to them, once for every store.
 mod whole;
 

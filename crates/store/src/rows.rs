@@ -17,6 +17,7 @@ use punctual_core::group::{Group, Shift};
 use punctual_core::habits::Habits;
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::key::{ApiKey, Replaced, Scopes};
+use punctual_core::model::lateness::{Histogram, Stretch};
 use punctual_core::model::offset;
 use punctual_core::occurrence::{Attempt, Escalation, Kept, Occurrence, State, StateKind, Tries};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, Priority, Reminder};
@@ -715,4 +716,23 @@ pub(crate) fn key<F: Fields>(row: &F, first: usize, of: KeyOf) -> Result<ApiKey,
 /// The channels of a key, as [`key`] reads them.
 pub(crate) fn key_channels(key: &ApiKey) -> Result<Option<String>, StoreError> {
     (!key.channels.is_empty()).then(|| serde_json::to_string(&key.channels).map_err(impossible)).transpose()
+}
+
+/// The columns that [`stretch`] reads, of a table called `l`.
+pub(crate) const STRETCH: &str = "l.at, l.node, l.since, l.late_max, l.counts, l.failed, l.given_up, l.waiting";
+
+/// Reads [`STRETCH`].
+pub(crate) fn stretch<F: Fields>(from: &mut Reader<'_, F>) -> Result<Stretch, StoreError> {
+    let (at, node, since) = (from.at()?, from.owned()?, from.at()?);
+    let max = Duration::from_micros(u64::try_from(from.number()?).map_err(impossible)?);
+    let late = Histogram::from_kept(from.text()?, max);
+    let mut count = || from.number().and_then(|n| u64::try_from(n).map_err(impossible));
+    Ok(Stretch { at, node, since, late, failed: count()?, given_up: count()?, waiting: count()? })
+}
+
+/// The numbers of a stretch as they are kept: the latest send in microseconds, failed attempts, runs that were given up, messages that waited.
+pub(crate) fn numbers_of(stretch: &Stretch) -> [i64; 4] {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let max = i64::try_from(stretch.late.max().as_micros()).unwrap_or(i64::MAX);
+    [max, number(stretch.failed), number(stretch.given_up), number(stretch.waiting)]
 }

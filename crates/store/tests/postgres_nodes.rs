@@ -13,7 +13,7 @@ use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::{Shards, shard_of};
 use punctual_core::store::{
-    Beat, By, Claim, Create, Ears, Follows, Heard, NewReminder, Pulse, Store, Throttle, UpcomingQuery,
+    About, Beat, By, Claim, Create, Ears, Follows, Heard, NewReminder, Pulse, Store, Throttle, UpcomingQuery,
 };
 use punctual_engine::machine;
 use punctual_store::postgres::{PostgresStore, Session};
@@ -40,7 +40,13 @@ impl Node {
 
     async fn beat(&self) -> Pulse {
         self.store
-            .beat(Beat { node: self.name.clone(), echo: None, shared: String::new(), follows: Follows::No })
+            .beat(Beat {
+                node: self.name.clone(),
+                echo: None,
+                shared: String::new(),
+                follows: Follows::No,
+                about: About::default(),
+            })
             .await
             .expect("the store works")
             .expect("the store works")
@@ -115,7 +121,13 @@ async fn nodes_that_live_divide_the_shards_and_one_that_leaves_is_replaced_at_on
     assert_eq!(a.beat().await.nodes, ["a"]);
     server.sql(&database, "update punctual.node set seen_at = seen_at - interval '10 minutes' where name = 'b'");
     a.store
-        .beat(Beat { node: "a".into(), echo: Some("e1".into()), shared: String::new(), follows: Follows::No })
+        .beat(Beat {
+            node: "a".into(),
+            echo: Some("e1".into()),
+            shared: String::new(),
+            follows: Follows::No,
+            about: About::default(),
+        })
         .await
         .unwrap();
     assert_eq!(server.sql(&database, "select string_agg(name, ' ') from punctual.node"), "a");

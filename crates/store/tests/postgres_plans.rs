@@ -16,7 +16,9 @@ use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Priority, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
-use punctual_core::store::{Beat, By, Claim, Create, Follows, JournalQuery, NewReminder, Start, Store, UpcomingQuery};
+use punctual_core::store::{
+    About, Beat, By, Claim, Create, Follows, JournalQuery, NewReminder, Start, Store, UpcomingQuery,
+};
 use punctual_core::user::User;
 use punctual_engine::machine;
 use punctual_store::postgres::PostgresStore;
@@ -187,7 +189,8 @@ async fn hot_path(server: &Postgres, database: &str, limit: usize) {
 
 /// Places what was written, reads from every part of the journal, and removes its oldest entries.
 async fn read_journal(store: &PostgresStore, reminder: ReminderId) {
-    let beat = || Beat { node: "a".into(), echo: None, shared: String::new(), follows: Follows::Yes };
+    let beat =
+        || Beat { node: "a".into(), echo: None, shared: String::new(), follows: Follows::Yes, about: About::default() };
     let pulse = store.beat(beat()).await.expect("the store works").expect("there can be other nodes");
     assert!(pulse.unplaced);
     let head = store.place().await.expect("the store works");

@@ -1,5 +1,5 @@
-//! Programs that are not ours, which judge what we write: readers of calendars (`icalendar`, `recurring-ical-events` and `khal`) and the SDK of
-//! the Model Context Protocol from PyPI, which `scripts/judges` puts into `target/judges`, and that protocol's own scenarios from npm, in
+//! Programs that are not ours, which judge what we write: readers of calendars (`icalendar`, `recurring-ical-events` and `khal`), of pushes
+//! (`pywebpush`) and the SDK of the Model Context Protocol from PyPI, which `scripts/judges` puts into `target/judges`, and that protocol's own scenarios from npm, in
 //! `target/judges-node`.
 //!
 //! This file needs the standard library and `report` alone: a crate below the testkit includes both by their path.
@@ -12,6 +12,8 @@ use crate::report;
 
 /// What they are asked, in their own language.
 const QUESTIONS: &str = include_str!("judges.py");
+/// The same of a push.
+const PUSHES: &str = include_str!("judges_webpush.py");
 
 /// The folder of the programs that read calendars; `None`, and a line in the report, where they are missing.
 pub fn judges() -> Option<PathBuf> {
@@ -44,10 +46,20 @@ fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(beside, PathBuf::from)
 }
 
-/// Asks them about a text; the answer is what they print. Panics with what they say where they refuse the text.
+/// Asks them about a calendar; the answer is what they print. Panics with what they say where they refuse the text.
 pub fn ask(programs: &std::path::Path, question: &[&str], text: &str) -> String {
+    ask_by(programs, QUESTIONS, question, text)
+}
+
+/// Lets pywebpush's libraries read a push: decrypts its body and verifies who sent it. `push` is JSON: `private` and `auth` of the browser, and
+/// `body` and `authorization` as they were sent.
+pub fn ask_webpush(programs: &std::path::Path, push: &str) -> String {
+    ask_by(programs, PUSHES, &[], push)
+}
+
+fn ask_by(programs: &std::path::Path, script: &str, question: &[&str], text: &str) -> String {
     let mut python = Command::new(programs.join("python"))
-        .args(["-c", QUESTIONS])
+        .args(["-c", script])
         .args(question)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

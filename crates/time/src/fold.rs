@@ -2,7 +2,7 @@
 
 use crate::phrase::fold_letter;
 
-/// `text` in small Latin letters without accents, with single spaces between its words. What is neither Latin nor Serbian stays as it is, in small
+/// `text` in small Latin letters without accents, with single spaces between its words. A letter that is neither Latin nor Serbian stays as it is, in small
 /// letters.
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! What somebody means by words that leave something open.
+//! The things that a person means by words that leave something open.
 
 use jiff::civil::{Time, Weekday, time};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::invalid::Invalid;
 use crate::words;
 
-/// What somebody means by words that leave something open. What is not said goes by the place and by what most people mean.
+/// The things that a person means by words that leave something open. A habit that is not set goes by the place and by what most people mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Habits {
     /// Whether 5/3 is the fifth of March; without it the zone tells.
@@ -15,7 +15,7 @@ pub struct Habits {
     pub first_day_of_week: Option<Weekday>,
     /// When it is morning: `tomorrow morning`. 09:00, if nobody says.
     pub morning: Option<Time>,
-    /// When it is evening: `this evening`. 19:00, if nobody says.
+    /// When it is evening: `this evening`. 18:00, if nobody says.
     pub evening: Option<Time>,
     /// When a day is meant and no time of it: `tomorrow`. 09:00, if nobody says.
     pub day: Option<Time>,
@@ -96,7 +96,7 @@ impl Habits {
         (!map.is_empty()).then(|| Value::Object(map).to_string())
     }
 
-    /// Reads what a store kept. What a newer version wrote and this one does not know is passed by.
+    /// Reads what a store kept. A habit that a newer version wrote and this one does not know is passed by.
     pub fn from_stored(text: Option<&str>) -> Self {
         let mut habits = Self::default();
         let map: Map<String, Value> = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();

@@ -11,13 +11,13 @@ pub struct Invalid {
     pub field: String,
     /// The problem and its remedy, as a lowercase fragment.
     pub problem: String,
-    /// What kind of problem it is.
+    /// The kind of the problem.
     pub fault: Fault,
-    /// What else is wrong with the same input; none of these has others itself.
+    /// The other problems of the same input; none of these has others itself.
     pub others: Vec<Invalid>,
 }
 
-/// What kind of problem a field has.
+/// The kind of a field's problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fault {
     /// Its value cannot be accepted.

@@ -15,7 +15,7 @@ pub mod zone;
 /// Spans such as `5m` or `1h30m`, as people write them.
 pub mod span;
 
-/// What somebody means by words that leave something open.
+/// The things that a person means by words that leave something open.
 pub mod habits;
 
 /// Texts in their plainest form, for finding them.
@@ -30,7 +30,7 @@ pub mod schedule;
 /// Time as people say it, and how they answer.
 pub mod phrase;
 
-/// What a sentence asks for: what to be reminded of, and when.
+/// The request of a sentence: what to be reminded of, and when.
 pub mod sentence;
 
 #[cfg(test)]

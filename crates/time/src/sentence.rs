@@ -1,4 +1,4 @@
-//! What a sentence asks for: `remind me tomorrow at 8 to call mom` says what, and when.
+//! The request of a sentence: `remind me tomorrow at 8 to call mom` says what, and when.
 //!
 //! Every door hands its sentences here, so that the same words mean the same everywhere.
 
@@ -17,7 +17,7 @@ use crate::zone::Zone;
 pub struct Sentence {
     /// When it asks to be reminded.
     pub schedule: Schedule,
-    /// What the sentence says about time, and the rest of it.
+    /// The time that the sentence says, and the rest of it.
     pub parsed: Parsed,
 }
 
@@ -77,13 +77,12 @@ pub fn read_for(
         }
         Meaning::None { reason } => return Err(NotUnderstood::NoTime(reason.clone())),
         Meaning::Instant { at, .. } if *at < now => {
-            return Err(NotUnderstood::NoReminder(format!("that is in the past: {}; say a time to come", summary())));
+            return Err(NotUnderstood::NoReminder(phrase::not_to_come(parsed.lang, false, &summary())));
         }
         Meaning::Instant { at, .. } | Meaning::Duration { at, .. } => once(*at),
         // `by friday` begins now; to be reminded now is not what it asks for.
         Meaning::Interval { from, .. } if *from <= now => {
-            let problem = format!("that has begun already: {}; say at what time to be reminded", summary());
-            return Err(NotUnderstood::NoReminder(problem));
+            return Err(NotUnderstood::NoReminder(phrase::not_to_come(parsed.lang, true, &summary())));
         }
         // Of whole days the first begins at midnight, and nobody wants to be reminded then.
         Meaning::Interval { from, .. } => once(awake(*from, zone, habits)),
@@ -105,7 +104,7 @@ fn awake(from: Timestamp, zone: &Zone, habits: Habits) -> Timestamp {
 }
 
 impl Sentence {
-    /// What to be reminded of; a sentence may say only when.
+    /// The thing to be reminded of; a sentence may say only when.
     pub fn message(&self) -> Option<&str> {
         Some(self.parsed.rest.as_str()).filter(|rest| !rest.is_empty())
     }
@@ -117,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// What `text` asks for at ten on a Sunday in Berlin.
+    /// The request of `text` at ten on a Sunday in Berlin.
     fn asked(text: &str) -> Result<Sentence, NotUnderstood> {
         let zone = Zone::named("Europe/Berlin").unwrap();
         read(text, Some(Lang::En), &zone, "2026-03-01T10:00:00+01:00".parse().unwrap(), &Steps::of_request(1))

@@ -1,4 +1,4 @@
-//! What people write to a bot that reminds them: answers, commands, and talk that is neither. A file for each language.
+//! Messages that people write to a bot that reminds them: answers, commands, and talk that is neither. A file for each language.
 //!
 //! A line says what is expected, a bar, and the text. Expected are an answer (`ack`, `dismiss`, `snooze`, or `snooze 5` with its minutes), a
 //! command (`list`, `cancel`, `cancel tea` with what is meant, `remind`, or `remind tea` with the message), or `-`: neither an answer nor a

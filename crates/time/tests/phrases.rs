@@ -1,7 +1,8 @@
 //! Phrases that people write, and their meanings: the project's own examples, a file for each language family.
 //!
 //! A line is what `punctual parse` is asked and answers: `text`, `now`, `tz`, and `kind` with `at`, `from` and `to`, `next`
-//! (as many as are given), `seconds`, `rest`, and of none the `suggestion`. `detect` is false where the same words mean something else in
+//! (as many as are given), `seconds`, `rest`, and of none the `suggestion`. An instant with `from` and `to` is a moment of that stretch; they
+//! are empty where it is none. `detect` is false where the same words mean something else in
 //! another language.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -40,9 +41,11 @@ fn problems(case: &Value, text: &str, lang: Option<Lang>) -> Vec<String> {
         }
     };
     match &parsed.meaning {
-        Meaning::Instant { at, .. } => {
+        Meaning::Instant { at, within, .. } => {
             compare("kind", "instant");
             compare("at", &iso(*at));
+            compare("from", &within.map(|(from, _)| iso(from)).unwrap_or_default());
+            compare("to", &within.map(|(_, to)| iso(to)).unwrap_or_default());
         }
         Meaning::Interval { from, to, .. } => {
             compare("kind", "interval");
@@ -118,7 +121,7 @@ fn a_language_that_shares_its_short_words_is_never_worked_out() {
     }
 }
 
-/// What else the words can mean, as local times.
+/// The other meanings of the words, as local times.
 fn alternatives(text: &str, lang: Lang, zone: &str) -> Vec<String> {
     let zone = Zone::named(zone).unwrap();
     let now: Timestamp = "2026-03-10T09:15:00+01:00".parse().unwrap();
@@ -135,6 +138,8 @@ fn a_choice_is_shown() {
         ("5/4 at 09:00", Lang::En, vec!["Mon 4 May 2026 at 09:00, Europe/Berlin"]),
         ("4/4 at 09:00", Lang::En, vec![]),
         ("every day at 7", Lang::En, vec!["every day at 19:00, Europe/Berlin"]),
+        ("every day at 7 and 9 pm", Lang::En, vec!["every day at 07:00 and 21:00, Europe/Berlin"]),
+        ("every day at 8 and 2 pm", Lang::En, vec![]),
         ("morgen um 3", Lang::De, vec!["Mi 11. März 2026 um 03:00 Uhr, Europe/Berlin"]),
         ("sutra u 3", Lang::Hr, vec!["sri 11. ožujka 2026. u 03:00, Europe/Berlin"]),
     ];
@@ -153,14 +158,14 @@ fn a_habit_says_what_words_leave_open() {
         date_order: Some(DateOrder::MonthFirst),
         first_day_of_week: Some(jiff::civil::Weekday::Sunday),
         morning: time(6, 30),
-        evening: time(18, 0),
+        evening: time(20, 0),
         day: time(10, 0),
     };
     let rows = [
         ("5/4 at 09:00", "Mon 4 May 2026 at 09:00"),
         ("tomorrow", "Wed 11 Mar 2026 at 10:00"),
         ("tomorrow morning", "Wed 11 Mar 2026 at 06:30"),
-        ("this evening", "Tue 10 Mar 2026 at 18:00"),
+        ("this evening", "Tue 10 Mar 2026 at 20:00"),
         ("next week", "Sun 15 Mar 2026 at 10:00"),
         ("every morning", "every day at 06:30"),
         ("every monday", "every Monday at 10:00"),
@@ -198,11 +203,37 @@ fn a_refusal_is_said_in_the_language_of_the_text_and_offers_what_is_likely() {
             "није јасно на шта се мисли: „или 10“; можда сре 11. марта 2026. у 09:00, Europe/Berlin?",
         ),
         ("Kuchen backen", Lang::De, "darin steht keine Zeit; sag wann, etwa `morgen um 8` oder `in 5 Minuten`"),
+        ("Montag, 10. März 2026", Lang::De, "der Wochentag passt nicht: es ist Di 10. März 2026"),
+        ("понедељак 10. март 2026.", Lang::SrCyrl, "дан у недељи се не слаже: то је уто 10. марта 2026."),
+        ("uto 11.3.2026", Lang::Bs, "dan u sedmici se ne slaže: to je sri 11. marta 2026."),
+        (
+            "mañana a las 9 hora de Londres",
+            Lang::Es,
+            "no se entiende «hora de Londres»; ¿quizás miércoles 11 de marzo de 2026 a las 09:00, Europe/Berlin?",
+        ),
+        ("le 31 février", Lang::Fr, "cette date n'existe pas"),
+        ("svaki dan od 9 do 17", Lang::Hr, "nedostaju sati; reci i njih, na primjer `svaki dan u 8 i u 20`"),
+        ("täglich um 8 ab dem 20. März bis zum 15. März 2026", Lang::De, "es endet, bevor es beginnt"),
+        ("werktags um 8 außer montags, dienstags, mittwochs, donnerstags und freitags", Lang::De, "das kommt nie vor"),
         ("twice a day", Lang::En, "it does not say at which hours; say them as well, such as `every day at 8 and 20`"),
     ];
     for (text, lang, want) in rows {
         let parsed = parse(text, Some(lang), &zone, now);
         let Meaning::None { reason } = &parsed.meaning else { panic!("{text} is understood") };
         assert_eq!(parsed.with_suggestion(reason, &zone), want);
+    }
+}
+
+#[test]
+fn a_series_that_is_none_is_refused_in_the_language_of_the_text() {
+    let zone = Zone::named("Europe/Berlin").unwrap();
+    let now: Timestamp = "2026-03-10T09:15:00+01:00".parse().unwrap();
+    for (text, lang, want) in [
+        ("tomorrow at 8", Lang::En, "it names one time; say how often, such as `every day at 8`"),
+        ("morgen um 8", Lang::De, "darin steht eine einzige Zeit; sag, wie oft, etwa `jeden Tag um 8`"),
+        ("svaki dan u 8 nazovi mamu", Lang::Hr, "„nazovi mamu“ ne kaže kada"),
+        ("cada día a las 8 llamar a Ana", Lang::Es, "«llamar a Ana» no dice cuándo"),
+    ] {
+        assert_eq!(punctual_time::phrase::series(text, Some(lang), &zone, now).unwrap_err(), want, "{text}");
     }
 }

@@ -307,7 +307,7 @@ proptest! {
 
     #[test]
     fn a_summary_is_read_back_as_the_same_schedule(case in any_case()) {
-        for lang in Lang::READ {
+        for lang in Lang::ALL {
             prop_assert_eq!(check(lang, &case), Ok(()), "{}", lang);
         }
     }
@@ -330,11 +330,11 @@ proptest! {
         let grain = Grain::Minute;
         let seconds = u64::try_from(after * 60).unwrap();
         let meanings = [
-            Meaning::Instant { at, grain },
+            Meaning::Instant { at, grain, within: None },
             Meaning::Interval { from: at, to, grain },
             Meaning::Duration { seconds, at },
         ];
-        for lang in Lang::READ {
+        for lang in Lang::ALL {
             for meaning in &meanings {
                 let said = meaning.summary_in(lang, &zone);
                 let read = phrase::parse(&said, Some(lang), &zone, now).meaning;

@@ -7,11 +7,16 @@ use std::time::Duration;
 use punctual_core::channel::SendError;
 use rustls::CertificateError;
 
+use super::guard::PrivateAddress;
+
 /// Names `error` by what to do next. `receiver` is who was called.
 ///
 /// What surely did not arrive may be sent again; what was cut off after it may have been written is
 /// unknown. In doubt it is unknown. Reqwest's own text is not used, because it repeats the whole URL.
 pub(crate) fn name(error: &reqwest::Error, receiver: &str, timeout: Duration) -> SendError {
+    if let Some(private) = find::<PrivateAddress>(error) {
+        return SendError::Refused(private.to_string());
+    }
     if error.is_builder() {
         return SendError::Unavailable(format!(
             "the request to {receiver} cannot be made; check the channel's settings"

@@ -9,10 +9,11 @@ use jiff::Timestamp;
 use punctual_core::channel::{SendError, Whom};
 use punctual_core::invalid::Invalid;
 use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect};
+use reqwest::{Client, ClientBuilder, RequestBuilder, StatusCode, Url, redirect};
 use serde_json::Value;
 
 use super::failure;
+use super::guard::{Guard, GuardedResolver};
 use super::quote::told;
 use super::retry_after::retry_after;
 use super::token::Token;
@@ -45,17 +46,18 @@ pub(crate) struct Answer {
 impl Http {
     /// A client with connections of its own.
     pub(crate) fn new(timeout: Duration) -> Result<Self, Invalid> {
-        let client = Client::builder()
-            .tls_backend_preconfigured(trust::tls())
-            .user_agent(concat!("punctual/", env!("CARGO_PKG_VERSION")))
-            .timeout(timeout)
-            .connect_timeout(Duration::from_secs(5).min(timeout))
-            .pool_idle_timeout(IDLE_MAX)
-            .tcp_nodelay(true)
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .build()
-            .map_err(|error| Invalid::new("channel", format!("cannot be set up: {error}")))?;
+        Self::of(builder(timeout), timeout)
+    }
+
+    /// The same for addresses that users choose: it calls only those that `guard` admits. What an address has for a host in place of a
+    /// name is for the caller to look at.
+    pub(crate) fn guarded(timeout: Duration, guard: Guard) -> Result<Self, Invalid> {
+        // A proxy would look up names itself, past the guard.
+        Self::of(builder(timeout).no_proxy().dns_resolver(GuardedResolver(guard)), timeout)
+    }
+
+    fn of(builder: ClientBuilder, timeout: Duration) -> Result<Self, Invalid> {
+        let client = builder.build().map_err(|error| Invalid::new("channel", format!("cannot be set up: {error}")))?;
         Ok(Self { client, timeout, body_bytes_max: BODY_BYTES_MAX })
     }
 
@@ -93,6 +95,18 @@ impl Http {
         }
         Ok(Answer { status, headers, body })
     }
+}
+
+fn builder(timeout: Duration) -> ClientBuilder {
+    Client::builder()
+        .tls_backend_preconfigured(trust::tls())
+        .user_agent(concat!("punctual/", env!("CARGO_PKG_VERSION")))
+        .timeout(timeout)
+        .connect_timeout(Duration::from_secs(5).min(timeout))
+        .pool_idle_timeout(IDLE_MAX)
+        .tcp_nodelay(true)
+        .redirect(redirect::Policy::none())
+        .referer(false)
 }
 
 impl Answer {

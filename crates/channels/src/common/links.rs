@@ -91,6 +91,14 @@ impl Links {
         Door { url: format!("{}/v1/inbound/{name}", self.base), secret: Token::new(secret) }
     }
 
+    /// A secret of its own for another purpose: the same on every node, and it tells nothing about those of the links.
+    pub fn secret_for(&self, purpose: &str) -> [u8; 32] {
+        let mut mac = self.keyed.clone();
+        mac.update(b"punctual secret ");
+        mac.update(purpose.as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+
     fn prove(&self, said: &str) -> Hmac<Sha256> {
         let mut mac = self.keyed.clone();
         mac.update(b"punctual answer ");

@@ -55,7 +55,7 @@ pub(super) fn receiver(url: &Url) -> String {
 
 /// `text` with everything blotted out that only the owner of `url` should know, for what a receiver sends
 /// back may repeat what it was called with.
-pub(super) fn redact(text: &str, url: &Url) -> String {
+pub(crate) fn redact(text: &str, url: &Url) -> String {
     /// Shorter values are in every text, and no secrets.
     const SECRET_MIN: usize = 4;
     /// Shorter parts of a path are words, such as `hooks`.

@@ -16,8 +16,8 @@ pub(super) fn name(error: &reqwest::Error, receiver: &str, timeout: Duration) ->
             _ => SendError::Unavailable(not_followed.to_string()),
         };
     }
-    if let Some(private) = find::<PrivateAddress>(error) {
-        return SendError::Refused(private.to_string());
+    if find::<PrivateAddress>(error).is_some() {
+        return failure::name(error, receiver, timeout);
     }
     // Our own address was read before, so what is left is a redirect to something unreadable.
     if error.is_builder() || error.is_redirect() {

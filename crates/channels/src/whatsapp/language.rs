@@ -61,10 +61,13 @@ mod tests {
             let languages: Languages = text.parse().unwrap();
             Lang::ALL.map(|lang| languages.code(lang).to_owned()).join(" ")
         };
-        assert_eq!(Lang::ALL.map(|lang| Languages::default().code(lang).to_owned()).join(" "), "en de hr sr sr hr");
-        assert_eq!(codes("en_US"), "en_US en_US en_US en_US en_US en_US");
-        assert_eq!(codes("de=de, *=en_US"), "en_US de en_US en_US en_US en_US");
-        assert_eq!(codes("en=en_GB"), "en_GB de hr sr sr hr");
+        assert_eq!(
+            Lang::ALL.map(|lang| Languages::default().code(lang).to_owned()).join(" "),
+            "en de hr sr sr hr es fr"
+        );
+        assert_eq!(codes("en_US"), "en_US en_US en_US en_US en_US en_US en_US en_US");
+        assert_eq!(codes("de=de, *=en_US"), "en_US de en_US en_US en_US en_US en_US en_US");
+        assert_eq!(codes("en=en_GB"), "en_GB de hr sr sr hr es fr");
         for wrong in ["", "xx=en", "de=", "de=d e", "en,,"] {
             assert!(wrong.parse::<Languages>().is_err(), "{wrong}");
         }

@@ -28,8 +28,34 @@ pub struct Channel {
     /// Receivers and addresses that are left alone now. A key bound to a user does not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<Vec<Gate>>,
+    /// The key with which a browser subscribes, as the Push API's `applicationServerKey` takes it; only of the kind `webpush`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<String>,
     /// How answers come; null where they come only by links, or not at all.
     pub receives: Option<Receives>,
+    /// Addresses that their platform calls dead. A key bound to a user does not see how many there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead: Option<usize>,
+    /// What became of the last sends, on the node that answers.
+    pub outcomes: Outcomes,
+}
+
+/// What became of a channel's sends of the last hour, on the node that answers.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Outcomes {
+    /// Messages that were taken.
+    pub sent: u64,
+    /// Attempts that have failed.
+    pub failed: u64,
+    /// Attempts of the last whole minute.
+    pub last_minute: u64,
+    /// When a message was last taken, since the node was started.
+    pub sent_at: Option<Timestamp>,
+    /// When an attempt last failed, since then.
+    pub failed_at: Option<Timestamp>,
+    /// Why it did. A key bound to a user does not see it.
+    pub error: Option<String>,
 }
 
 /// How answers come by a channel.
@@ -89,6 +115,11 @@ pub struct Channels {
     pub channels: Vec<Channel>,
     /// What an operator should know, such as that links lead nowhere but to this machine.
     pub warnings: Vec<String>,
+    /// The node that answers: `sending`, `waiting`, `closed` and `outcomes` are its own.
+    #[serde(default)]
+    pub node: String,
+    /// Since when it runs.
+    pub since: Option<Timestamp>,
     /// Always null: there is one page.
     pub next_cursor: Option<String>,
 }

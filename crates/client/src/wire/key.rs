@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use punctual_core::key::{Scope, Scopes};
 use serde::{Deserialize, Serialize};
 
 /// A key to be made.
@@ -95,4 +96,44 @@ pub struct Keys {
     pub keys: Vec<Key>,
     /// Always null: there is one page.
     pub next_cursor: Option<String>,
+}
+
+/// Who asks, by the key that they showed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Caller {
+    /// The id of the key; `admin` of the admin's.
+    pub id: String,
+    /// What the key is for.
+    pub name: String,
+    /// The user who is meant where nobody says: the one that the key is bound to, else `me`.
+    pub user: String,
+    /// Whether the key sees that user alone.
+    pub is_bound: bool,
+    /// The only channels it sends by and sees; empty: all.
+    #[serde(default)]
+    pub channels: Vec<String>,
+    /// What it may do.
+    pub scopes: Vec<Cow<'static, str>>,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// The server's clock.
+    pub now: Timestamp,
+}
+
+impl Caller {
+    /// Whether the key may do what needs this scope.
+    pub fn may(&self, scope: Scope) -> bool {
+        Scopes::of(self.scopes.iter().filter_map(|scope| scope.parse().ok())).allow(scope)
+    }
+}
+
+/// A link that signs in to the page once.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SignInLink {
+    /// The address to open in a browser. Whoever has it has the rights of the key.
+    pub url: String,
+    /// When it stops working.
+    pub expires_at: Timestamp,
 }

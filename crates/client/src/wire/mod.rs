@@ -65,6 +65,12 @@ mod lines;
 /// The server itself.
 mod server;
 
+/// The nodes that live.
+mod node;
+
+/// How late sends were.
+mod lateness;
+
 /// What a person wrote.
 mod said;
 
@@ -76,7 +82,8 @@ mod watch;
 
 pub use calendar::{Calendar, CalendarImportInput, CalendarImported, CalendarImportedItem, CalendarInput, Calendars};
 pub use channel::{
-    Channel, Channels, DeadAddress, DeadAddresses, Gate, Receives, Revive, Revived, Test, Tested, UnknownSender,
+    Channel, Channels, DeadAddress, DeadAddresses, Gate, Outcomes, Receives, Revive, Revived, Test, Tested,
+    UnknownSender,
 };
 pub use either::{AddressInput, MisfireInput, OffsetInput, Span};
 pub use event::{
@@ -85,18 +92,24 @@ pub use event::{
 pub use group::{Group, GroupInput, Groups};
 pub use import::{Import, ImportInput, ImportItem, ImportOutcome, Imported, ImportedItem, ImportedRun, Send, Sends};
 pub use journal::{Entry, Journal, JournalQuery, StreamEnd, StreamQuery, Subscription, Subscriptions};
-pub use key::{Key, KeyInput, Keys, ReplacedSecret, RotateInput};
+pub use key::{Caller, Key, KeyInput, Keys, ReplacedSecret, RotateInput, SignInLink};
+pub use lateness::{Late, LateCount, LatePart, Lateness, LatenessQuery};
 pub use lines::{Adopt, AdoptInput, Adopted, Differs, ExportPage, ExportQuery, RefusedLine, Unreadable};
-pub use occurrence::{Attempt, Occurrence, Occurrences, Response};
+pub use node::{Node, Nodes};
+pub use occurrence::{Attempt, DueQuery, DueRun, DueRuns, Occurrence, Occurrences, Response};
 pub use problem::{CODES, FieldProblem, Problem, is_described};
 pub use query::{PageQuery, ReminderQuery, SendsQuery, UserQuery};
-pub use reminder::{Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Warning};
+pub use reminder::{
+    Answer, Batch, Command, Created, Misfire, Reminder, ReminderInput, Reminders, Schedule, Total, Warning,
+};
 pub use resend::{ResendInput, Resent};
 pub use said::{Choice, Heard, InboundInput};
 pub use scope::{Scope, ScopeInput, ScopeQuery, Scopes};
-pub use server::{Alive, LinkAnswer, Ready, Settings, Stats};
+pub use server::{
+    Alive, Database, JournalState, LinkAnswer, Ready, Setting, Settings, SettingsQuery, Stats, StatsQuery,
+};
 pub use silence::{Silence, SilenceInput, SilenceQuery, Silences};
-pub use step::{Escalated, Escalation, Step, StepInput};
+pub use step::{Escalated, Escalation, NextAsked, Step, StepInput};
 pub use understood::{ParseInput, Reading, Understood};
 pub use user::{
     CalendarAddress, EraseInput, Erased, Habits, HabitsInput, QuietHours, QuietHoursInput, User, UserInput, Users,

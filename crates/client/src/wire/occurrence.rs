@@ -1,9 +1,12 @@
 //! Runs of reminders and their trail.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::journal::Entry;
+use super::reminder::Reminder;
 use super::step::Escalation;
 use super::word::{AttemptStatus, OccurrenceState, WaitingFor};
 
@@ -21,6 +24,9 @@ pub struct Occurrence {
     pub due_at: Timestamp,
     /// Where it stands.
     pub state: OccurrenceState,
+    /// How many milliseconds after it was due it was first said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_ms: Option<f64>,
     /// When a final state was reached, or when the person was reached.
     pub at: Option<Timestamp>,
     /// When it is tried again.
@@ -116,4 +122,48 @@ pub struct Occurrences {
     pub audit: Vec<Entry>,
     /// Begins the next page; null on the last.
     pub next_cursor: Option<String>,
+}
+
+/// A run with its reminder. The journal's entries about it are left out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DueRun<'a> {
+    /// The run, without entries of the journal.
+    pub occurrence: Occurrence,
+    /// The reminder that it is a run of.
+    pub reminder: Reminder<'a>,
+}
+
+/// A page of a user's runs, by when they are due.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DueRuns<'a> {
+    /// Whose they are.
+    pub user: Cow<'a, str>,
+    /// The page.
+    pub runs: Vec<DueRun<'a>>,
+    /// Begins the next page; null on the last. A page may have fewer runs than asked for, or none, and a `next_cursor` all the same.
+    pub next_cursor: Option<String>,
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
+pub struct DueQuery {
+    /// Whose; the user of the key, else `me`, if nobody says.
+    pub user: Option<String>,
+    /// Only those due from then on: a day, from its beginning, or a time. The beginning of today, if neither this nor `to` nor `awaiting_ack` is asked for.
+    pub from: Option<String>,
+    /// Only those due until then: a day, to its end, or a time. The end of today, if neither this nor `from` nor `awaiting_ack` is asked for.
+    pub to: Option<String>,
+    /// Only those in one of these states, with commas between. `awaiting_ack` alone finds all that wait for an answer, whenever they were due.
+    pub status: Option<String>,
+    /// `oldest`, or `newest` for those that are due last first.
+    pub order: Option<String>,
+    /// How many at most, from 1 to 500; 50 if nobody says.
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 500))]
+    pub limit: Option<usize>,
+    /// The `next_cursor` of the page before.
+    pub cursor: Option<String>,
 }

@@ -259,6 +259,19 @@ pub struct Reminders<'a> {
     /// Of a search: about how much was written that it does not find yet. It is left out where it finds everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexing: Option<u64>,
+    /// How many there are in all, where `count` asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Total>,
+}
+
+/// How many there are.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Total {
+    /// So many, at least.
+    pub n: usize,
+    /// Whether that is all: counting looks at 20,000 reminders.
+    pub exact: bool,
 }
 
 /// Reminders to be made in one transaction. The server reads each by itself, because its errors name the item.

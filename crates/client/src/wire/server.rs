@@ -16,9 +16,54 @@ pub struct Settings {
     pub timezone: String,
     /// The language of users who have none.
     pub language: Cow<'static, str>,
+    /// Every setting that is in force, where `all` asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Vec<Setting>>,
+    /// The node whose settings these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
 }
 
-/// Counts for people and dashboards, at most ten seconds old.
+/// Which settings.
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
+pub struct SettingsQuery {
+    /// Every one that is in force, and where it comes from. It needs a key with `admin` that is bound to nobody.
+    pub all: Option<bool>,
+}
+
+/// A setting as it is in force.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Setting {
+    /// Its name in the config file.
+    pub name: Cow<'static, str>,
+    /// Its value; null where nothing is set, and where it is a secret.
+    pub value: Option<String>,
+    /// Whether it is a secret that is set.
+    pub secret: bool,
+    /// `flag`, `environment`, `file` or `default`.
+    pub source: Cow<'static, str>,
+    /// The flag, the variable or the file.
+    pub from: Option<String>,
+    /// The variable by which it can be set.
+    pub variable: Option<Cow<'static, str>>,
+    /// What a right value looks like.
+    pub right: Cow<'static, str>,
+}
+
+/// How old counts may be.
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
+pub struct StatsQuery {
+    /// The last counts that there are, at once: `counted_at` says how old they are. Without it they are at most ten seconds old, and counting a million
+    /// reminders takes a while.
+    pub stale: Option<bool>,
+}
+
+/// Counts for people and dashboards.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
@@ -44,6 +89,40 @@ pub struct Stats {
     pub retries: u64,
     /// Queries to the database since the start.
     pub queries: u64,
+    /// When these were counted.
+    pub counted_at: Timestamp,
+    /// The database.
+    pub database: Database,
+    /// The journal.
+    pub journal: JournalState,
+}
+
+/// What a database is, and how large.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Database {
+    /// Such as `SQLite`.
+    pub kind: Cow<'static, str>,
+    /// The version of its program.
+    pub version: String,
+    /// The version of its tables.
+    pub schema: u32,
+    /// How many bytes it takes on its disk.
+    pub bytes: u64,
+    /// Its last failure, until something works again.
+    pub error: Option<String>,
+}
+
+/// How far the journal has come.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct JournalState {
+    /// The first position that is kept.
+    pub first: i64,
+    /// The last position.
+    pub last: i64,
+    /// When the last entry was written.
+    pub last_at: Option<Timestamp>,
 }
 
 /// The process answers.

@@ -48,6 +48,19 @@ pub struct Escalation {
     /// Who, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<Escalated>,
+    /// While it is `planned`: who is asked when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<NextAsked>,
+}
+
+/// Somebody who is to be asked, if nobody answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NextAsked {
+    /// When.
+    pub at: Timestamp,
+    /// A user such as `bob`, or a group such as `group:on-call`.
+    pub to: String,
 }
 
 /// Somebody who is asked in another's place.

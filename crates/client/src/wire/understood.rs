@@ -71,6 +71,10 @@ pub enum Understood {
         from: String,
         /// When it ends.
         to: String,
+        /// When a reminder of it comes, where no moment of it was said: `tomorrow afternoon` is due at 15:00. Without it, a reminder comes
+        /// when the stretch begins.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<String>,
         /// How exactly its beginning was said, such as `minute`.
         grain: Cow<'static, str>,
         /// The text without the time.

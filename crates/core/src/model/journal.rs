@@ -73,6 +73,8 @@ pub enum Kind {
     CalendarFailed,
     /// Somebody tried a channel.
     ChannelTest,
+    /// Somebody signed in to the page or out of it, or could not.
+    SignIn,
     /// An event was written, changed or removed.
     EventChanged,
     /// An event's reminders were planned.
@@ -96,7 +98,7 @@ words!(Kind as "kind" {
     "silence.created" => SilenceCreated, "silence.deleted" => SilenceDeleted, "key.created" => KeyCreated, "key.deleted" => KeyDeleted,
     "key.rotated" => KeyRotated,
     "calendar.changed" => CalendarChanged, "calendar.read" => CalendarRead, "calendar.failed" => CalendarFailed,
-    "channel.test" => ChannelTest, "event.changed" => EventChanged, "event.planned" => EventPlanned,
+    "channel.test" => ChannelTest, "sign_in" => SignIn, "event.changed" => EventChanged, "event.planned" => EventPlanned,
     "event.failed" => EventFailed, "scope.changed" => ScopeChanged, "watch.run" => WatchRun, "watch.changed" => WatchChanged,
 });
 
@@ -167,6 +169,12 @@ impl Entry {
         Self { at, kind: Kind::ChannelTest, who, user: Some(user.to_owned()), reminder: None, run: None, data }
     }
 
+    /// Somebody signed in to the page or out of it: `did` says which, `with` what they showed. One whose key is not known is nobody.
+    pub fn sign_in(at: Timestamp, who: Who, user: Option<&str>, did: &'static str, with: Option<&'static str>) -> Self {
+        let (kind, data) = (Kind::SignIn, Data::SignIn { did, with });
+        Self { at, kind, who, user: user.map(str::to_owned), reminder: None, run: None, data }
+    }
+
     /// The data as a store keeps it: a JSON object, with the id of the key that was used; `None` where there is nothing to know.
     pub fn data_json(&self) -> Option<String> {
         // These types have no map and no number that JSON could not say.
@@ -190,6 +198,14 @@ pub enum Data {
     /// Nothing.
     #[default]
     None,
+    /// Somebody came to the page, or left it.
+    SignIn {
+        /// `in`, `out`, `out_everywhere` or `refused`.
+        did: &'static str,
+        /// What they showed: `key` or `link`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        with: Option<&'static str>,
+    },
     /// A command.
     Did {
         /// Its verb.

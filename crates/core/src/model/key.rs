@@ -9,6 +9,7 @@ use punctual_time::words;
 use crate::channel::Rate;
 use crate::invalid::Invalid;
 use crate::reminder::Reminder;
+use crate::version::Version;
 
 /// The id of every node's admin key. Ids of other keys begin with `key_`.
 pub const ADMIN_ID: &str = "admin";
@@ -166,6 +167,11 @@ pub struct Rotation {
 }
 
 impl ApiKey {
+    /// Its version: every rotation makes it another, and its use does not.
+    pub fn version(&self) -> Version {
+        Version::of(&Self { used_at: None, ..self.clone() })
+    }
+
     /// Whether it is bound to a user or to channels.
     pub fn is_bound(&self) -> bool {
         self.user.is_some() || !self.channels.is_empty()

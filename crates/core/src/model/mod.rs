@@ -41,6 +41,9 @@ pub mod step;
 /// The people reminders are for.
 pub mod user;
 
+/// How late sends were.
+pub mod lateness;
+
 /// Keys that may use the API.
 pub mod key;
 

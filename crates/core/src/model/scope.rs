@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 
-use super::offset::Offset;
+use super::offset::{End, Offset};
 use super::version::Version;
 use crate::invalid::Invalid;
 
@@ -13,6 +13,9 @@ use crate::invalid::Invalid;
 pub const PATH_BYTES_MAX: usize = 256;
 /// The most levels of a path.
 pub const LEVELS_MAX: usize = 8;
+
+/// The offsets of a user who has not said any: a quarter of an hour before.
+pub const OF_USERS: [Offset; 1] = [Offset { of: End::Start, before_seconds: 15 * 60 }];
 
 /// Where an event stands, such as `guild:1/channel:2`: levels, divided by slashes. In the name of a level `%2F` stands for a slash and
 /// `%25` for a percent sign, and nothing else is escaped.
@@ -112,6 +115,17 @@ impl Scope {
 /// The scope of `scopes` that counts for what stands at `path`: the one with most levels in common.
 pub fn nearest<'s>(path: &Path, scopes: &'s [Scope]) -> Option<&'s Scope> {
     path.with_ancestors().find_map(|above| scopes.iter().find(|scope| scope.path.as_str() == above))
+}
+
+/// Offsets of an event where neither the event nor a scope says any: an event that stands with a user, such as one of a calendar that the
+/// user follows, reminds a quarter of an hour before; every other event reminds nobody.
+pub fn default_at(path: &str) -> &'static [Offset] {
+    if path.starts_with("user:") { &OF_USERS } else { &[] }
+}
+
+/// The offsets that count at `path`.
+pub fn offsets_at<'s>(path: &Path, scopes: &'s [Scope]) -> &'s [Offset] {
+    nearest(path, scopes).map_or_else(|| default_at(path.as_str()), |scope| &scope.offsets)
 }
 
 #[cfg(test)]

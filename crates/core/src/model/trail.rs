@@ -1,6 +1,6 @@
 //! How an occurrence got where it is: its attempts, and what people answered.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, StateKind};
@@ -52,6 +52,15 @@ impl Trail {
             });
         }
         Self { occurrence, attempts, responses, escalated: Vec::new() }
+    }
+
+    /// How long after its due instant the run was first said. What was said before a snooze or quiet hours moved that instant does not count.
+    pub fn late(&self) -> Option<SignedDuration> {
+        let due_at = self.occurrence.due_at;
+        let is_said = |attempt: &&Attempt| {
+            matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered) && attempt.started_at >= due_at
+        };
+        self.attempts.iter().find(is_said).map(|attempt| attempt.started_at.duration_since(due_at))
     }
 }
 

@@ -218,6 +218,14 @@ impl Raw {
             Self::Bytes(bytes) => format!("b{}", hex(bytes)),
         }
     }
+
+    /// All values that are shown as `text`: who has read one in the journal can find it where it is kept.
+    pub fn shown_as(text: &str) -> Vec<Self> {
+        let kept_as = |letter: char, text: &str| Self::try_from(format!("{letter}{text}")).ok();
+        let uuid = uuid::Uuid::try_parse(text).ok().map(|uuid| Self::Bytes(uuid.as_bytes().to_vec()));
+        let all = [Some(Self::Text(text.to_owned())), kept_as('i', text), kept_as('r', text), kept_as('b', text), uuid];
+        all.into_iter().flatten().filter(|raw| raw.to_string() == text).collect()
+    }
 }
 
 impl From<Raw> for String {

@@ -289,8 +289,27 @@ pub(crate) fn short(text: &str) -> String {
 
 fn words(lang: Lang) -> Words {
     match lang {
-        // Spanish and French are read; messages to their speakers are in English.
-        Lang::En | Lang::Es | Lang::Fr => Words {
+        Lang::Es => Words {
+            trouble: ["Un recordatorio crítico para", "aún no se ha entregado y se vuelve a intentar"],
+            recovered: ["Un recordatorio crítico para", "se entregó al final"],
+            failed: ["Un recordatorio crítico para", "no se entregó"],
+            unanswered: ["Un recordatorio crítico para", "quedó sin respuesta"],
+            missed: ["Un recordatorio crítico para", "se perdió porque nada funcionaba a esa hora"],
+            quotes: ["«", "»"],
+            due: "para",
+            sent: "enviado",
+        },
+        Lang::Fr => Words {
+            trouble: ["Un rappel critique pour", "n'a pas encore été remis et est réessayé"],
+            recovered: ["Un rappel critique pour", "a finalement été remis"],
+            failed: ["Un rappel critique pour", "n'a pas été remis"],
+            unanswered: ["Un rappel critique pour", "est resté sans réponse"],
+            missed: ["Un rappel critique pour", "a été manqué parce que rien ne tournait à cette heure"],
+            quotes: ["« ", " »"],
+            due: "pour",
+            sent: "envoyé",
+        },
+        Lang::En => Words {
             trouble: ["A critical reminder for", "has not been delivered so far and is tried again"],
             recovered: ["A critical reminder for", "was delivered after all"],
             failed: ["A critical reminder for", "was not delivered"],

@@ -8,7 +8,9 @@ use crate::phrase::Lang;
 /// One message for several, in the order they are given.
 pub fn text(lang: Lang, texts: &[String]) -> String {
     let heading = match lang {
-        Lang::En | Lang::Es | Lang::Fr => "While it was quiet",
+        Lang::En => "While it was quiet",
+        Lang::Es => "Durante el silencio",
+        Lang::Fr => "Pendant le silence",
         Lang::De => "Während der Ruhezeit",
         Lang::Hr | Lang::Bs => "Dok je bilo tiho",
         Lang::Sr => "Dok je bilo tiho",

@@ -40,6 +40,12 @@ pub fn begins_at(reminder: &Reminder, person: &Person, told_at: Timestamp) -> Op
     steps(reminder, &person.escalate).first().map(|first| later(told_at, first.after))
 }
 
+/// Who is asked when by the `steps` of a plan whose first is at `at`: a group is named as a whole.
+pub fn next_asked(steps: &[Step], at: Timestamp) -> impl Iterator<Item = (Timestamp, &Target)> {
+    let first = steps.first().map_or(Duration::ZERO, |step| step.after);
+    steps.iter().map(move |step| (later(at, step.after.saturating_sub(first)), &step.to))
+}
+
 /// How long one person is asked before they count as silent.
 pub fn asking_for(ack: &AckPolicy) -> Duration {
     ack.timeout.saturating_mul(ack.reminders_max.saturating_add(1))

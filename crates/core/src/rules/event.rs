@@ -12,9 +12,9 @@ use crate::event::{
     Changed, End, Event, Field, Instance, OfEvent, Offset, Override, REMINDERS_MAX, Repeats, Slot, template,
 };
 use crate::group::Group;
-use crate::invalid::Invalid;
+use crate::invalid::{Faults, Invalid};
 use crate::model::scope::{self, Scope};
-use crate::model::series::{has, name_of, read_name};
+use crate::model::series::{OVERRIDES_MAX, has, name_of, read_name};
 use crate::reminder::{MisfirePolicy, Reminder};
 use crate::schedule::Schedule;
 use crate::steps::Steps;
@@ -23,7 +23,7 @@ use crate::zone::Zone;
 
 /// How far ahead the instances of a series are planned.
 pub const WINDOW: SignedDuration = SignedDuration::from_hours(8 * 24);
-/// The most instances of a series that are planned ahead.
+/// The most instances of a series that are planned ahead; fewer where they have very many reminders ([`Wanted::instances_max`]).
 pub const INSTANCES_MAX: usize = 64;
 /// An instance is planned at the latest when its first reminder is so near.
 const NEAR: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -31,6 +31,8 @@ const NEAR: SignedDuration = SignedDuration::from_hours(7 * 24);
 const LOOK_AFTER_MIN: SignedDuration = SignedDuration::from_hours(1);
 /// and not later: the zone database may have changed.
 const LOOK_AFTER_MAX: SignedDuration = SignedDuration::from_hours(24);
+/// A series of which an instance comes sooner is looked at that long before its first reminder, and no more often.
+const LAST_LOOK: SignedDuration = SignedDuration::from_mins(1);
 /// How many steps it may take to find the instances of one event.
 const STEPS_MAX: u64 = 400_000;
 
@@ -144,19 +146,46 @@ pub fn next_starts(event: &Event, zone: &Zone, after: Timestamp, max: usize) -> 
 
 /// The name of an event's instance if there is one with this original local start; an error where it has none.
 pub fn instance_named(event: &Event, zone: &Zone, name: DateTime) -> Result<(), Invalid> {
-    let none = |problem: String| Invalid::new("at", problem);
     let Some(repeats) = &event.repeats else {
-        return Err(none("the event does not repeat; move the event itself".into()));
+        return Err(Invalid::new("at", "the event does not repeat; move the event itself"));
     };
     let series = Series::new(event, repeats, zone)?;
     if has(&series.schedule, series.zone, name) {
         return Ok(());
     }
-    let zone = series.zone;
-    let at = zone.rules().to_timestamp(name).unwrap_or(event.starts_at);
-    let next = series.originals(at).next();
+    let at = series.zone.rules().to_timestamp(name).unwrap_or(event.starts_at);
+    Err(no_instance(name, series.zone, series.originals(at).next()))
+}
+
+/// Refuses what a person says of an instance that the event's series does not have: it would change nothing, and nobody would notice.
+pub fn check_instances(event: &Event, zone: &Zone, steps: &Steps) -> Result<(), Invalid> {
+    let Some(repeats) = event.repeats.as_ref().filter(|repeats| !repeats.overrides.is_empty()) else { return Ok(()) };
+    let zone = event.timezone.as_ref().unwrap_or(zone);
+    // A rule that is wrong is refused elsewhere.
+    let Ok(schedule) = repeats.schedule(event.starts_at, zone, steps) else { return Ok(()) };
+    let mut faults = Faults::default();
+    for Override { at, .. } in repeats.overrides.iter().take(OVERRIDES_MAX) {
+        let next = zone.rules().to_timestamp(*at).ok().and_then(|from| {
+            let before = minus(from, SignedDuration::from_nanos(1));
+            schedule.next_within(zone, before, steps).map(|next| zone.rules().to_datetime(next))
+        });
+        if steps.are_spent() {
+            return Err(Invalid::new("instances", "take too long to work out; name fewer, or write a simpler rrule"));
+        }
+        if next != Some(*at) {
+            let invalid = no_instance(*at, zone, next);
+            faults.add(invalid.within(&format!("instances.{}", name_of(*at))));
+        }
+        if faults.is_full() {
+            break;
+        }
+    }
+    faults.finish()
+}
+
+fn no_instance(name: DateTime, zone: &Zone, next: Option<DateTime>) -> Invalid {
     let hint = next.map(|next| format!("; the next one is {}", name_of(next))).unwrap_or_default();
-    Err(none(format!("there is no instance {}, in {zone}{hint}", name_of(name))))
+    Invalid::new("at", format!("there is no instance {}, in {zone}{hint}", name_of(name)))
 }
 
 impl<'a> Wanted<'a> {
@@ -191,8 +220,10 @@ impl<'a> Wanted<'a> {
     }
 
     fn tell_series(&mut self, series: &Series<'a>, linked: &BTreeSet<String>, now: Timestamp) -> Result<(), Invalid> {
-        let reach = self.reach(series);
+        let (reach, instances_max) = (self.reach(series), self.instances_max(now));
         let horizon = plus(now, WINDOW);
+        // One whose first reminder would come before the next look is planned, however many there are.
+        let can_wait = |first_at: Timestamp| first_at > plus(now, 2 * LAST_LOOK);
         // Instances that have reminders already, and those that were moved, wherever they are.
         let mut told = BTreeSet::new();
         for name in linked.iter().filter_map(|name| read_name(name).ok()) {
@@ -201,12 +232,18 @@ impl<'a> Wanted<'a> {
             }
         }
         let mut beyond: Option<Timestamp> = None;
-        for (at, _) in series.moved() {
+        let mut moved: Vec<At> = series.moved().map(|(at, _)| at).collect();
+        moved.sort_unstable_by_key(|at| at.starts_at);
+        let mut n_moved = 0;
+        for at in moved.iter().filter(|at| plus(at.starts_at, reach.tail) > now) {
             let Some(name) = at.name else { continue };
             let first_at = minus(at.starts_at, reach.lead);
-            if first_at >= horizon {
+            if first_at >= horizon || n_moved >= instances_max && can_wait(first_at) {
                 beyond = Some(beyond.map_or(first_at, |beyond| beyond.min(first_at)));
-            } else if plus(at.starts_at, reach.tail) > now && told.insert(name) {
+                break;
+            }
+            n_moved += 1;
+            if told.insert(name) {
                 self.tell_one(series, name)?;
             }
         }
@@ -222,7 +259,8 @@ impl<'a> Wanted<'a> {
             let Some((at, _)) = series.instance(name) else { continue };
             let first_at = minus(at.starts_at, reach.lead);
             let is_ahead = plus(at.starts_at, reach.tail) > now;
-            if n_ahead >= INSTANCES_MAX || n_ahead > 0 && minus(first_at, earlier) >= horizon {
+            let is_enough = n_ahead >= INSTANCES_MAX || n_ahead >= instances_max && can_wait(minus(first_at, earlier));
+            if is_enough || n_ahead > 0 && minus(first_at, earlier) >= horizon {
                 beyond = Some(beyond.map_or(first_at, |beyond| beyond.min(first_at)));
                 break;
             }
@@ -232,10 +270,18 @@ impl<'a> Wanted<'a> {
             n_ahead += usize::from(is_ahead);
         }
         self.looked_until = Some(beyond.unwrap_or(horizon).min(horizon).max(now));
-        let again =
-            |first_at: Timestamp| minus(first_at, NEAR).clamp(plus(now, LOOK_AFTER_MIN), plus(now, LOOK_AFTER_MAX));
-        self.plan_at = beyond.map(again);
+        self.plan_at = beyond.map(|first_at| {
+            let again_at = minus(first_at, NEAR).clamp(plus(now, LOOK_AFTER_MIN), plus(now, LOOK_AFTER_MAX));
+            again_at.min(minus(first_at, LAST_LOOK)).max(plus(now, LAST_LOOK))
+        });
         Ok(())
+    }
+
+    /// How many instances are planned ahead, and how many that passed are looked at: a series for ten thousand people is not laid out for
+    /// weeks in memory.
+    fn instances_max(&self, now: Timestamp) -> usize {
+        let n_each = self.people(now).len() * self.offsets().len();
+        (REMINDERS_MAX / n_each.max(1)).clamp(1, INSTANCES_MAX)
     }
 
     fn tell_one(&mut self, series: &Series<'a>, name: DateTime) -> Result<(), Invalid> {
@@ -257,7 +303,8 @@ impl<'a> Wanted<'a> {
     ) -> Result<(), Invalid> {
         let Series { schedule, zone, .. } = series;
         let (from, until) = (plus(planned_until, reach.lead), plus(now, reach.lead));
-        let missed = schedule.latest_between(zone, minus(from, SignedDuration::from_nanos(1)), until, INSTANCES_MAX);
+        let n_max = self.instances_max(now);
+        let missed = schedule.latest_between(zone, minus(from, SignedDuration::from_nanos(1)), until, n_max);
         let within = SignedDuration::try_from(self.event.misfire.within).unwrap_or(SignedDuration::MAX);
         let before: BTreeSet<Slot> = self.slots.keys().cloned().collect();
         for start in &missed.instants {
@@ -298,9 +345,8 @@ impl<'a> Wanted<'a> {
 
     /// The offsets of instances that have none of their own.
     fn offsets(&self) -> &'a [Offset] {
-        let nearest = || self.event.scope.as_ref().and_then(|path| scope::nearest(path, self.around.scopes));
-        let own = self.event.offsets.as_deref();
-        own.or_else(|| nearest().map(|scope| scope.offsets.as_slice())).unwrap_or_default()
+        let inherited = || self.event.scope.as_ref().map(|path| scope::offsets_at(path, self.around.scopes));
+        self.event.offsets.as_deref().or_else(inherited).unwrap_or_default()
     }
 
     /// Who is reminded at `due_at`, each once.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::channel::WAIT_MAX;
@@ -22,6 +23,61 @@ pub struct Beat {
     pub shared: String,
     /// Whether somebody reads the journal there as it is written.
     pub follows: Follows,
+    /// What it says of itself.
+    pub about: About,
+}
+
+/// What a node says of itself, for people who look after it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct About {
+    /// Its version.
+    pub version: Option<String>,
+    /// By how many microseconds its machine's clock was behind the store's when it was set by that.
+    pub clock_offset_micros: Option<i64>,
+    /// Runs that it has claimed and not settled.
+    pub in_flight: Option<u64>,
+    /// Messages that wait for their turn.
+    pub waiting: Option<u64>,
+    /// Whether it hears what others change.
+    pub hears: Option<bool>,
+}
+
+impl About {
+    /// As a store keeps it.
+    pub fn to_stored(&self) -> String {
+        // Words and numbers always are JSON.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads what [`Self::to_stored`] wrote. A node of another version may say less, or nothing.
+    pub fn from_stored(text: Option<&str>) -> Self {
+        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+}
+
+/// A node that a store knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownNode {
+    /// Its name.
+    pub name: String,
+    /// When it was started.
+    pub since: Timestamp,
+    /// When it last said that it lives.
+    pub seen_at: Timestamp,
+    /// Whether that was a moment ago: then it has shards.
+    pub is_alive: bool,
+    /// What it says of itself.
+    pub about: About,
+}
+
+/// The nodes that a store knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownNodes {
+    /// The time of the store's clock.
+    pub now: Timestamp,
+    /// By name. One that has been silent for long is forgotten.
+    pub nodes: Vec<KnownNode>,
 }
 
 /// Whether somebody reads the journal on a node as it is written.

@@ -104,6 +104,10 @@ fn offsets_come_from_the_event_or_from_the_nearest_scope_and_people_are_reminded
             &[],
         ),
         (json!({"offsets": [], "scope": "guild:1"}), guilds(), &[]),
+        (json!({"scope": "user:ann"}), guilds(), &["17:45 ann"]),
+        (json!({"scope": "user:ann"}), vec![scope("user:ann", json!([5]))], &["17:55 ann"]),
+        (json!({"scope": "user:ann"}), vec![scope("user:ann", json!([]))], &[]),
+        (json!({"offsets": [], "scope": "user:ann"}), vec![], &[]),
         (json!({}), guilds(), &[]),
         (json!({"offsets": [60, "PT1H", "1h"]}), vec![], &["17:00 ann"]),
         (
@@ -178,6 +182,28 @@ fn a_series_is_planned_a_week_ahead() {
     let (slots, plan_at, _) = series(once.clone(), "2026-03-11T17:30", None, &[]);
     assert_eq!((slots.join(", "), plan_at), ("2026-03-11T18:30 ann".to_owned(), None));
     assert_eq!(series(once, "2026-03-12T17:30", None, &[]), (vec![], None, 0));
+}
+
+#[test]
+fn a_series_for_very_many_people_is_planned_as_far_ahead_as_memory_allows() {
+    let users: Vec<String> = (0..10_000).map(|n| format!("u{n}")).collect();
+    let rows = [
+        // Twenty thousand reminders each: the next instance alone.
+        ("FREQ=DAILY", "10:00", json!([60, 15]), vec!["17:00", "17:45"], 20_000, "11:00"),
+        ("FREQ=HOURLY", "16:30", json!([30, 0]), vec!["17:30", "18:00"], 20_000, "17:30"),
+        // The first reminder of the second comes with the last of the first.
+        ("FREQ=HOURLY", "17:58", json!([60, 0]), vec!["18:00", "19:00"], 30_000, "18:58"),
+        // Ten thousand each.
+        ("FREQ=DAILY", "10:00", json!([60]), vec!["17:00", "2026-03-11T17:00"], 20_000, "11:00"),
+    ];
+    for (rrule, now, offsets, due, n_slots, look_at) in rows {
+        let fields = json!({"rrule": rrule, "offsets": offsets, "users": users});
+        let (slots, plan_at, _) = series(fields, now, None, &[]);
+        let mut found: Vec<&str> = slots.iter().filter_map(|slot| Some(slot.split_once(' ')?.0)).collect();
+        found.dedup();
+        assert_eq!((found, slots.len()), (due, n_slots), "{rrule} {now}");
+        assert_eq!(plan_at.as_deref(), Some(look_at), "{rrule} {now}");
+    }
 }
 
 #[test]

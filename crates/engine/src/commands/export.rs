@@ -3,7 +3,7 @@
 //! A page is read while the store is used, so an export is no snapshot: what changes after it was read is read again at the end
 //! ([`Section::Changes`]), and the later line counts. No page depends on another, so an export can be cut off and gone on with anywhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use punctual_core::event::Event;
@@ -14,6 +14,7 @@ use punctual_core::journal::{Kind, Placed};
 use punctual_core::reminder::Address;
 use punctual_core::scope::Path;
 use punctual_core::store::{EventQuery, JournalQuery, SilenceQuery, Start, Store, StoreError, Which, WholeQuery};
+use punctual_core::watch::Raw;
 use punctual_core::whole::{Cursor, Line, LineKind, Section, Whole, WholeEvent};
 
 use crate::Engine;
@@ -280,6 +281,18 @@ async fn changed(
     for path in of_kind(Kind::ScopeChanged).filter_map(|entry| entry.named("scope")?.parse::<Path>().ok()) {
         let there = store.scope(&path).await?;
         lines.push(there.map_or_else(|| gone(LineKind::Scope, &path), Line::Scope));
+    }
+    if export.user.is_none() {
+        // A watch that keeps a ledger writes in it with the reminder.
+        let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for entry in of_kind(Kind::Created) {
+            let Some((watch, row)) = entry.named("watch").zip(entry.named("row")) else { continue };
+            rows.entry(watch).or_default().extend(Raw::shown_as(&row).iter().map(Raw::kept));
+        }
+        for (watch, keys) in rows {
+            let kept = store.ledger_of(&watch, keys).await?.into_iter();
+            lines.extend(kept.map(|row| Line::Ledger(watch.clone(), row)));
+        }
     }
     let mut left: BTreeSet<ReminderId> = entries.iter().filter_map(|entry| entry.reminder).collect();
     let mut ids: Vec<ReminderId> = left.iter().copied().collect();

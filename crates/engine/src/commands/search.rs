@@ -57,8 +57,8 @@ impl Engine {
         store.place().await?;
         let known = store.duties().await?.into_iter().find(|duty| duty.name == DUTY);
         let is_whole = store.filled().await? == Filled::Whole;
-        // Before the index is begun, the newest entries are looked at.
-        let start = known.map_or(Start::NEWEST, |duty| Start::After(duty.position));
+        // Until the index has been filled, the newest entries are looked at: those before its beginning may be missing in it.
+        let start = known.filter(|_| is_whole).map_or(Start::NEWEST, |duty| Start::After(duty.position));
         let tail = store.journal(JournalQuery { kinds: KINDS.to_vec(), ..JournalQuery::new(start, TAIL_MAX) }).await?;
         let left = match start {
             Start::After(_) => (tail.head - tail.reached).max(0).unsigned_abs(),

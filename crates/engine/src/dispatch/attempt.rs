@@ -61,6 +61,7 @@ impl Dispatcher {
         let along = self.begin(flight, begun_at)?;
         let late = begun_at.duration_since(claimed.wake_at);
         self.node.metrics.lateness_seconds.observe(late.as_secs_f64().max(0.0));
+        self.node.lateness.begun(begun_at, late.unsigned_abs());
         if claimed.attempt() > 1 {
             self.node.metrics.retries.inc();
         }

@@ -382,6 +382,11 @@ impl Lanes {
         self.lanes.retain(|_, lane| !lane.is_forgettable(now));
     }
 
+    /// How many flights wait for their turn.
+    pub(super) fn n_waiting(&self) -> u64 {
+        self.lanes.values().map(|lane| lane.queue.len() as u64).sum()
+    }
+
     /// The lanes of a channel, by name.
     pub(super) fn of_channel(&self, channel: &str) -> impl Iterator<Item = (&str, &Lane)> {
         let own = self.lanes.iter().filter(move |(_, lane)| lane.channel == channel);

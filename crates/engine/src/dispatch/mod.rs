@@ -187,6 +187,11 @@ impl Dispatcher {
         standing::of_all(&self.channels, &lock(&self.lanes), self.node.now())
     }
 
+    /// How many messages wait for their turn.
+    pub(crate) fn n_waiting(&self) -> u64 {
+        lock(&self.lanes).n_waiting()
+    }
+
     /// Calls channels.
     pub(crate) fn sender(&self) -> &Sender {
         &self.sender

@@ -13,7 +13,7 @@ use punctual_core::id::hex;
 use punctual_core::shard::Shards;
 use punctual_core::store::{Beat, Follows, Pulse, Shared, StoreError};
 
-use super::Peers;
+use super::{Peers, known};
 use crate::dispatch::Dispatcher;
 use crate::inbound::hold::Holds;
 use crate::instant::plus;
@@ -132,7 +132,8 @@ impl Heartbeat {
             (false, true) => Follows::Begins,
             (true, true) => Follows::Yes,
         };
-        let beat = Beat { node: name.clone(), echo, shared: shared.to_string(), follows };
+        let about = known::about(node, peers, &self.dispatcher);
+        let beat = Beat { node: name.clone(), echo, shared: shared.to_string(), follows, about };
         let pulse = node.store.beat(beat).await.inspect_err(|_| {
             if reads_on {
                 timer.reset();
@@ -150,6 +151,8 @@ impl Heartbeat {
         let Self { node, peers, timer, .. } = self;
         let Answer { pulse, begun_at, until, reads_on, is_followed, .. } = answer;
         correct(&*node.clock, by);
+        let micros = i64::try_from(by.as_micros()).unwrap_or(0);
+        peers.clock_offset.fetch_add(micros, Ordering::Relaxed);
         let now = node.now();
         node.health.answered();
         self.has_told_follows.store(is_followed, Ordering::Release);

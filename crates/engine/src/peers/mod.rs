@@ -11,12 +11,15 @@ pub(crate) mod beat;
 /// How often this node acts on hints.
 mod budget;
 
+/// The nodes, for those who look after them.
+pub(crate) mod known;
+
 /// Hearing what others change.
 pub(crate) mod listen;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use punctual_core::shard::Shards;
 use tokio::sync::Notify;
@@ -40,6 +43,8 @@ pub(crate) struct Peers {
     echoes: Mutex<VecDeque<String>>,
     /// The secrets that another node has otherwise, by the names of their settings.
     disagrees: Mutex<Vec<String>>,
+    /// By how many microseconds this machine's clock was behind the store's, by which it is set.
+    clock_offset: AtomicI64,
     /// A node has left.
     left: Notify,
 }
@@ -67,6 +72,7 @@ impl Peers {
             is_late: AtomicBool::new(false),
             echoes: Mutex::default(),
             disagrees: Mutex::default(),
+            clock_offset: AtomicI64::new(0),
             left: Notify::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use punctual_core::model::lateness::KEPT_FOR;
 use punctual_core::store::StoreError;
 
 use crate::instant::minus;
@@ -16,10 +17,10 @@ const WRITES_MAX: usize = 500;
 
 pub(crate) async fn run(node: Node) {
     let (history, journal) = (node.settings.keep_history_for, node.settings.keep_journal_for);
-    if history.is_none() && journal.is_none() {
-        return;
-    }
     while node.pause(EVERY).await {
+        if let Err(error) = node.store.prune_lateness(minus(node.now(), KEPT_FOR)).await {
+            node.health.failed(&error);
+        }
         if let Some(keep_for) = history {
             let before = minus(node.now(), keep_for);
             while goes_on(&node, BATCH_MAX, node.store.prune(before, BATCH_MAX).await) {}

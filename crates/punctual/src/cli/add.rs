@@ -215,7 +215,7 @@ pub(super) fn confirmation(done: &str, reminder: &Reminder<'_>, context: &Contex
 fn rule<'a>(reminder: &'a Reminder<'_>) -> Option<Cow<'a, str>> {
     match reminder.understood.as_deref() {
         Some(Understood::Recurring { summary, .. }) => Some(summary.into()),
-        Some(Understood::Interval { summary, .. }) => Some(format!("{summary}; due when it begins").into()),
+        Some(Understood::Interval { due: None, summary, .. }) => Some(format!("{summary}; due when it begins").into()),
         _ => Some(reminder.summary.as_str().into()).filter(|_| !reminder.schedule.is_once()),
     }
 }

@@ -5,7 +5,7 @@ use punctual_engine::machine;
 use punctual_store::{postgres, sqlite};
 use serde_json::json;
 
-use super::{Global, client_runtime, print, print_json};
+use super::{Global, client_runtime, print, print_json, wait_for};
 use crate::config::{Database, Flags};
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
             (report.from, report.to)
         }
         Database::Postgres { url, .. } => {
-            let report = client_runtime()?.block_on(postgres::migrate(url.expose(), &machine()))?;
+            let report = wait_for(client_runtime()?, postgres::migrate(url.expose(), &machine()))?;
             (report.from, report.to)
         }
     };

@@ -37,10 +37,13 @@ mod list;
 mod mcp;
 mod migrate;
 mod next;
+mod nodes;
+mod open;
 mod parse;
 mod resend;
 mod scopes;
 mod serve;
+mod settings;
 mod show;
 mod silence;
 mod subscriptions;
@@ -52,6 +55,7 @@ mod watches;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -159,6 +163,10 @@ enum Command {
     Subscriptions,
     /// Standing queries over applications' own tables
     Watches(watches::Args),
+    /// The servers that use the same database
+    Nodes,
+    /// The server's settings, and where each comes from
+    Settings,
     /// Keys that may use the API
     Keys(keys::Args),
     /// Write everything to a file, or all that is one person's
@@ -173,6 +181,8 @@ enum Command {
     Answer(answer::Args),
     /// Say when a schedule is due, without a server
     Next(next::Args),
+    /// Open the page in the browser, signed in
+    Open(open::Args),
     /// Let an assistant use reminders: a server of the Model Context Protocol on standard input and output
     Mcp(mcp::Args),
     /// Print the tool `scheduler` as an assistant's API takes it
@@ -232,9 +242,9 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Serve(args) => serve::run(&args, &global),
         Command::Watches(args) if args.serves() => watches::serve(&args, &global),
         Command::ToolSchema(args) => tool_schema::run(&args),
-        Command::Bench(args) => runtime()?.block_on(bench::run(args, data_dir)),
-        Command::Doctor(args) => client_runtime()?.block_on(doctor::run(&args, &global)),
-        command => client_runtime()?.block_on(remote(command, &global)),
+        Command::Bench(args) => wait_for(runtime()?, bench::run(args, data_dir)),
+        Command::Doctor(args) => wait_for(client_runtime()?, doctor::run(&args, &global)),
+        command => wait_for(client_runtime()?, remote(command, &global)),
     }
 }
 
@@ -269,8 +279,11 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<()> {
         Command::Channels(args) => channels::run(&args, &context).await,
         Command::Audit(args) => audit::run(&args, &context).await,
         Command::Subscriptions => subscriptions::run(&context).await,
+        Command::Nodes => nodes::run(&context).await,
+        Command::Settings => settings::run(&context).await,
         Command::Watches(args) => watches::run(&args, &context).await,
         Command::Keys(args) => keys::run(&args, &context).await,
+        Command::Open(args) => open::run(&args, &context).await,
         Command::Mcp(args) => mcp::run(&args, global, &context).await,
         Command::Export(args) => export::run(&args, &context).await,
         Command::Import(args) => import::run(&args, &context).await,
@@ -414,6 +427,12 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// For the server: all cores.
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// Does `work` on `runtime`. It is boxed, because tokio would else have three copies of everything in it: half a megabyte of the program.
+fn wait_for<T>(runtime: tokio::runtime::Runtime, work: impl Future<Output = T>) -> T {
+    let work: Pin<Box<dyn Future<Output = T> + '_>> = Box::pin(work);
+    runtime.block_on(work)
 }
 
 /// For one request after another.

@@ -1,5 +1,6 @@
 //! Offsets for all events below a path.
 
+use punctual_core::scope::Path;
 use serde_json::Value;
 
 use super::style::Style;
@@ -27,11 +28,13 @@ enum Command {
     /// Show one scope
     Show {
         /// Which, such as guild:1/channel:2
+        #[arg(value_parser = path)]
         path: String,
     },
     /// Write or replace a scope: events below it that have no offsets of their own are planned anew
     Set {
         /// Where, such as guild:1/channel:2; in a name %2F is a slash and %25 a percent sign
+        #[arg(value_parser = path)]
         path: String,
         /// When people are reminded, such as 60 (minutes before), 1d or -30 (minutes after); none: never
         #[arg(allow_hyphen_values = true)]
@@ -40,8 +43,14 @@ enum Command {
     /// Remove a scope: what depended on it depends on the next one up
     Remove {
         /// Which
+        #[arg(value_parser = path)]
         path: String,
     },
+}
+
+/// The path as it is kept. It becomes part of an address, in which a percent sign that stands for nothing could not be told from an escape.
+fn path(text: &str) -> Result<String, String> {
+    text.parse::<Path>().map(|path| path.to_string()).map_err(|invalid| invalid.problem)
 }
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {

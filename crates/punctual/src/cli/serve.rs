@@ -1,6 +1,6 @@
 //! Starting everything.
 
-use super::{Global, runtime};
+use super::{Global, runtime, wait_for};
 use crate::config::Flags;
 use crate::{logging, serve};
 
@@ -58,5 +58,5 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<()> {
     }
     let config = global.config(flags)?;
     logging::start(config.log_format, &config.log);
-    runtime()?.block_on(serve::run(config))
+    wait_for(runtime()?, serve::run(config))
 }

@@ -9,9 +9,9 @@ use punctual_engine::SystemClock;
 use super::style::{Style, neutral};
 use super::table::{Cell, Table};
 use super::when::local;
-use super::{Context, Global, Said, print, print_deleted, print_json, runtime};
+use super::{Context, Global, Said, print, print_deleted, print_json, runtime, wait_for};
 use crate::config::Flags;
-use crate::wire::{WatchRun, WatchTest};
+use crate::wire::{PageQuery, WatchRun, WatchTest};
 use crate::{logging, serve};
 
 /// How often a run that takes long is looked at.
@@ -81,7 +81,7 @@ pub(super) fn serve(args: &Args, global: &Global) -> anyhow::Result<()> {
     let flags: Flags = given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect();
     let config = global.config(flags)?;
     logging::start(config.log_format, &config.log);
-    runtime()?.block_on(serve::watch(config))
+    wait_for(runtime()?, serve::watch(config))
 }
 
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
@@ -166,7 +166,7 @@ async fn run_one(name: &str, context: &Context) -> anyhow::Result<()> {
     let clock = SystemClock::start();
     while run.state == "running" {
         clock.pause(LOOK_EVERY).await;
-        run = context.client.watch_run(name, &run.run_id).await?;
+        run = context.client.watch_run(name, &run.run_id, &PageQuery::default()).await?;
     }
     let run = WatchRun { joined, ..run };
     match context.json {

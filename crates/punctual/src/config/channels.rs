@@ -19,7 +19,7 @@ use super::layers::kind;
 /// Every variable of a channel begins with this.
 pub(super) const PREFIX: &str = "PUNCTUAL_CHANNEL_";
 /// Names that there are without any setting.
-const BUILT_IN: [&str; 2] = ["console", "webhook"];
+const BUILT_IN: [&str; 3] = ["console", "webhook", "webpush"];
 
 /// A channel as it was asked for.
 #[derive(Clone)]

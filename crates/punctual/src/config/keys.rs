@@ -1,6 +1,7 @@
 //! Every setting: its name in the file, its variables, and what a right value looks like.
 
 /// One setting.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Its name in the file.
     pub(crate) name: &'static str,
@@ -85,6 +86,14 @@ pub(crate) const KEYS: &[Key] = &[
     key("webhook_secret_file", &["PUNCTUAL_WEBHOOK_SECRET_FILE"], "write the path of a file that holds the secret"),
     key("link_secret", &["PUNCTUAL_LINK_SECRET"], "write at least 16 random characters"),
     key("link_secret_file", &["PUNCTUAL_LINK_SECRET_FILE"], "write the path of a file that holds the secret"),
+    key("webpush_allow_private", &["PUNCTUAL_WEBPUSH_ALLOW_PRIVATE"], "write true or false"),
+    key(
+        "webpush_contact",
+        &["PUNCTUAL_WEBPUSH_CONTACT"],
+        "write where you are reached, such as mailto:admin@example.org or https://example.org",
+    ),
+    key("webpush_key", &["PUNCTUAL_WEBPUSH_KEY"], "write a private key of P-256: 32 bytes in base64url"),
+    key("webpush_key_file", &["PUNCTUAL_WEBPUSH_KEY_FILE"], "write the path of a file that holds the key"),
     key("webhook_timeout", &["PUNCTUAL_WEBHOOK_TIMEOUT"], "write seconds, such as 15, or a span, such as \"15s\""),
     key("webhook_concurrency", &["PUNCTUAL_WEBHOOK_CONCURRENCY"], "write a number from 1 to 10000"),
     key("default_channel", &["PUNCTUAL_DEFAULT_CHANNEL"], "write CHANNEL or CHANNEL:ADDRESS, such as console"),

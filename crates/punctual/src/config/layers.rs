@@ -25,6 +25,19 @@ pub(super) struct Layers<'a> {
     file: Option<(PathBuf, toml::Table)>,
 }
 
+/// Where the value of a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A flag of the command line, such as `--listen`.
+    Flag(String),
+    /// A variable of the environment.
+    Environment(&'static str),
+    /// The config file at this path.
+    File(PathBuf),
+    /// Nobody has said it.
+    Default,
+}
+
 /// A value, and where it was found, for the error that may follow.
 pub(super) struct Found<T> {
     pub(super) value: T,
@@ -118,6 +131,20 @@ impl<'a> Layers<'a> {
         let (path, table) = self.file.as_ref()?;
         let value = table.get(name)?.clone();
         Some(Found { value, source: format!("{}: {name}", path.display()), key })
+    }
+
+    /// Where the value of a setting comes from.
+    pub(super) fn origin(&self, key: &'static Key) -> Origin {
+        if self.flags.contains_key(key.name) {
+            return Origin::Flag(format!("--{}", key.name.replace('_', "-")));
+        }
+        if let Some(variable) = key.env.iter().find(|variable| (self.env)(variable).is_some()) {
+            return Origin::Environment(variable);
+        }
+        match &self.file {
+            Some((path, table)) if table.contains_key(key.name) => Origin::File(path.clone()),
+            _ => Origin::Default,
+        }
     }
 
     pub(super) fn text(&self, name: &str) -> Result<Option<Found<String>>, ConfigError> {

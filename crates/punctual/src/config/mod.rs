@@ -11,6 +11,7 @@ mod layers;
 pub(crate) mod paths;
 mod read;
 pub(crate) mod secret;
+mod shown;
 mod subscriptions;
 mod watches;
 
@@ -30,7 +31,9 @@ use punctual_engine::Subscription;
 
 pub(crate) use channels::ChannelConfig;
 pub(crate) use database::Database;
+pub(crate) use layers::Origin;
 pub(crate) use secret::Secret;
+pub(crate) use shown::{InForce, Shown};
 pub(crate) use watches::{WatchConfig, watch_of};
 
 use self::layers::Layers;
@@ -81,6 +84,7 @@ pub(crate) struct Config {
     pub(crate) retries_max: u32,
     pub(crate) retry: RetryPolicy,
     pub(crate) webhook: WebhookConfig,
+    pub(crate) webpush: WebpushConfig,
     /// Whether calendars at private addresses are read.
     pub(crate) calendar_allow_private: bool,
     /// The folder whose files may be followed as calendars.
@@ -115,6 +119,19 @@ pub(crate) struct Config {
     pub(crate) file: Option<PathBuf>,
     /// Things that are odd but no reason to stop.
     pub(crate) warnings: Vec<String>,
+    /// Every setting as people may see it, and where it comes from.
+    pub(crate) in_force: Vec<InForce>,
+}
+
+/// How browsers are reached.
+#[derive(Debug, Clone)]
+pub(crate) struct WebpushConfig {
+    /// Whether a push service may be at a private address.
+    pub(crate) allow_private: bool,
+    /// Where those who run a push service reach the people who run this server.
+    pub(crate) contact: Option<String>,
+    /// Signs every push.
+    pub(crate) key: Option<Secret>,
 }
 
 /// Where the Redis timer is.
@@ -181,7 +198,7 @@ impl Config {
         };
         let mut warnings = layers.odd_variables();
         let redis = read::redis(&layers, &mut warnings)?;
-        Ok(Self {
+        let mut config = Self {
             database: read::database(&layers, &data_dir)?,
             redis,
             listen: read::listen(&layers)?,
@@ -208,6 +225,11 @@ impl Config {
                 timeout: layers.seconds("webhook_timeout")?.unwrap_or(Duration::from_secs(15)),
                 concurrency: layers.number("webhook_concurrency", 1..=10_000)?.map_or(64, |n| n as usize),
             },
+            webpush: WebpushConfig {
+                allow_private: layers.boolean("webpush_allow_private")?.unwrap_or(false),
+                contact: read::webpush_contact(&layers)?,
+                key: read::secret(&layers, "webpush_key", "webpush_key_file")?,
+            },
             calendar_allow_private: layers.boolean("calendar_allow_private")?.unwrap_or(false),
             calendar_files: layers.text("calendar_files")?.map(|found| PathBuf::from(found.value)),
             channels: layers.channels()?,
@@ -227,7 +249,10 @@ impl Config {
             file: layers.file_path(),
             data_dir,
             warnings,
-        })
+            in_force: Vec::new(),
+        };
+        config.in_force = shown::all(&config, &layers);
+        Ok(config)
     }
 
     /// The zone of a server that is started by this process's settings; nothing else is read.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use punctual_channels::webpush;
 use punctual_core::channel::Rate;
 use punctual_core::phrase::Lang;
 use punctual_core::reach::DefaultChannel;
@@ -245,6 +246,17 @@ pub(super) fn link_secret(layers: &Layers<'_>) -> Result<Option<Secret>, ConfigE
         // A stranger who guesses the secret can answer for everybody.
         (Some(secret), Some(found)) if secret.expose().len() < 16 => Err(found.wrong("is too short")),
         _ => Ok(secret),
+    }
+}
+
+/// Where push services reach the people who run this server; `public_url` where nothing else is said.
+pub(super) fn webpush_contact(layers: &Layers<'_>) -> Result<Option<String>, ConfigError> {
+    match layers.text("webpush_contact")? {
+        Some(found) => match webpush::check_contact(&found.value) {
+            Ok(()) => Ok(Some(found.value)),
+            Err(invalid) => Err(found.wrong(invalid.problem)),
+        },
+        None => Ok(public_url(layers)?.filter(|url| webpush::check_contact(url).is_ok())),
     }
 }
 

@@ -1,31 +1,37 @@
 //! Taking connections, and attending to each until it ends.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{Request, Response};
+use axum::http::Request;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use punctual_core::clock::Clock;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use super::rewound::{Duplex, Rewound};
 use super::socket::Socket;
 use super::tls::Tls;
 use super::{Connection, Connections, InRequest};
 
-/// The most bytes of a request's head, and what is read or written at a time.
+/// The most bytes of a request's head.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+/// The most that is read or written at a time.
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
+/// So much of a request is read before there are buffers for it.
+const FIRST_BYTES_MAX: usize = 64;
 /// Connections that were told to end and have not yet, before taking new ones waits for them.
 const ENDING_MAX: usize = 32;
 /// How long to wait when the system has no descriptor left for a connection.
@@ -51,6 +57,7 @@ pub(crate) async fn serve(
     tokio::select! {
         () = take(&listener, &router, connections_max, &connections, &*clock, &stopping) => {}
         () = connections.watch(&*clock) => {}
+        () = connections.let_rest(&*clock) => {}
         // An error means that the sender is gone, which is a stop as well.
         _ = stopped.wait_for(|stop| *stop) => {}
     }
@@ -72,8 +79,8 @@ async fn take(
 ) {
     let mut is_exhausted = false;
     loop {
-        let stream = match listener.socket.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match listener.socket.accept().await {
+            Ok(accepted) => accepted,
             // It is gone before it was taken.
             Err(error) if is_of_the_connection(&error) => continue,
             Err(error) => {
@@ -91,7 +98,7 @@ async fn take(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection keeps its delay");
         }
-        let connection = connections.join();
+        let connection = connections.join(Some(peer.ip()));
         tokio::spawn(attend(stream, listener.tls.clone(), router.clone(), connection, stopping.clone()));
     }
 }
@@ -134,78 +141,121 @@ async fn attend(
 ) {
     let leaving = Leaving(Arc::clone(&connection));
     let socket = Socket { stream, connection };
-    let Some(tls) = tls else { return speak(socket, router, &leaving, stopping).await };
+    let Some(tls) = tls else { return speak(socket, &router, &leaving.0, stopping).await };
     // A handshake has its time and its place as the head of a request has: it counts as one.
     let mut stopped = stopping.clone();
     let greeted = tokio::select! {
-        greeted = tls.greet(socket) => greeted,
+        greeted = Box::pin(tls.greet(socket)) => greeted,
         () = leaving.0.close.notified() => return,
         _ = stopped.wait_for(|stop| *stop) => return,
     };
     match greeted {
-        Ok(stream) => speak(stream, router, &leaving, stopping).await,
+        Ok(stream) => Box::pin(speak(stream, &router, &leaving.0, stopping)).await,
         Err(error) => tracing::debug!(%error, "a connection ended before it was encrypted"),
     }
 }
 
-/// Speaks HTTP until the connection ends.
-async fn speak(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    router: Router,
-    leaving: &Leaving,
+/// Speaks HTTP until the connection ends. While nothing is asked on it for a while, a connection has no buffers: ten thousand of them then take
+/// little memory.
+async fn speak<S: Duplex + 'static>(
+    stream: S,
+    router: &Router,
+    connection: &Arc<Connection>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let connection = Arc::clone(&leaving.0);
-    let router = TowerToHyperService::new(router);
-    let service = service_fn(|mut request: Request<Incoming>| {
-        let in_request = connection.begin();
-        request.extensions_mut().insert(Arc::clone(&connection));
-        let answer = router.call(request);
-        async move {
-            let Ok(response) = answer.await;
-            in_request.0.owes(response.body().size_hint().lower());
-            Ok::<_, Infallible>(response.map(|body| Answer { body, _in_request: in_request }))
+    let mut stream = Rewound { first: Bytes::new(), stream };
+    loop {
+        if stream.first.is_empty() {
+            let mut first = [0; FIRST_BYTES_MAX];
+            let n_read = tokio::select! {
+                n_read = stream.read(&mut first) => n_read.unwrap_or(0),
+                () = connection.close.notified() => return,
+                // A sender that is gone is a stop as well.
+                _ = stopping.wait_for(|stop| *stop) => 0,
+            };
+            if n_read == 0 {
+                break;
+            }
+            stream.first = Bytes::copy_from_slice(&first[..n_read]);
         }
-    });
-    if !serve_http(TokioIo::new(stream), service, &connection, &mut stopping).await {
-        return;
+        let Some((left, after)) = Box::pin(serve_http(stream, router, connection, &mut stopping)).await else { return };
+        stream = left;
+        if let Some(work) = connection.after_http() {
+            let _in_request = connection.begin();
+            connection.is_endless();
+            tokio::select! {
+                () = work(Box::new(stream)) => {}
+                () = connection.close.notified() => {}
+            }
+            return;
+        }
+        if after == After::End {
+            break;
+        }
     }
-    let Some(work) = connection.after_http() else { return };
-    let _in_request = connection.begin();
-    connection.is_endless();
     tokio::select! {
-        () = work => {}
-        () = leaving.0.close.notified() => {}
+        // A client that is gone cannot be told.
+        _ = stream.shutdown() => {}
+        () = connection.close.notified() => {}
     }
 }
 
-/// Speaks HTTP until that is over. Returns false where the connection is to be closed.
-async fn serve_http<I, S>(
-    socket: TokioIo<I>,
-    service: S,
-    connection: &Connection,
+/// What is to come after HTTP was spoken for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// Nothing: the connection ends.
+    End,
+    /// Nothing was asked for a while, and the next request is waited for.
+    Rest,
+}
+
+/// Speaks HTTP until that is over or nothing is asked for a while. Returns the stream; `None` where it is to be closed at once.
+async fn serve_http<S: Duplex + 'static>(
+    stream: Rewound<S>,
+    router: &Router,
+    connection: &Arc<Connection>,
     stopping: &mut watch::Receiver<bool>,
-) -> bool
-where
-    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    S: Service<Request<Incoming>, Response = Response<Answer>, Error = Infallible>,
-    S::Future: Send + 'static,
-{
-    let serving = http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(socket, service);
-    let mut serving = pin!(serving.with_upgrades());
-    let mut is_stopping = false;
+) -> Option<(Rewound<S>, After)> {
+    let router = TowerToHyperService::new(router.clone());
+    let service = service_fn(|mut request: Request<Incoming>| {
+        let in_request = connection.begin();
+        request.extensions_mut().insert(Arc::clone(connection));
+        let answer = router.call(request);
+        Box::pin(async move {
+            let Ok(response) = answer.await;
+            in_request.0.owes(response.body().size_hint().lower());
+            Ok::<_, Infallible>(response.map(|body| Answer { body, _in_request: in_request }))
+        })
+    });
+    let mut builder = http1::Builder::new();
+    builder.max_header_size(HEAD_BYTES_MAX).max_buf_size(BUFFER_BYTES_MAX);
+    let mut serving = builder.serve_connection(TokioIo::new(stream), service);
+    let (mut is_stopping, mut after) = (false, After::End);
     loop {
         tokio::select! {
-            ended = serving.as_mut() => {
+            ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection ended");
+                    return None;
                 }
-                return true;
+                let parts = serving.into_parts();
+                let Rewound { first: unread, stream } = parts.io.into_inner();
+                debug_assert!(unread.is_empty(), "hyper reads everything that there is");
+                // An empty part of hyper's buffer would keep the whole of it.
+                let first = if parts.read_buf.is_empty() { Bytes::new() } else { parts.read_buf };
+                return Some((Rewound { first, stream }, after));
             }
-            () = connection.close.notified() => return false,
+            () = connection.close.notified() => return None,
+            () = connection.rests.notified(), if after == After::End => {
+                // Something may have come since.
+                if !is_stopping && connection.is_at_rest() {
+                    after = After::Rest;
+                    Pin::new(&mut serving).graceful_shutdown();
+                }
+            }
             _ = stopping.wait_for(|stop| *stop), if !is_stopping => {
-                is_stopping = true;
-                serving.as_mut().graceful_shutdown();
+                (is_stopping, after) = (true, After::End);
+                Pin::new(&mut serving).graceful_shutdown();
             }
         }
     }
@@ -256,10 +306,11 @@ mod tests {
         let handler = move |Extension(connection): Extension<Arc<Connection>>| async move {
             let (sender, mut ends) = (sender.clone(), ends.clone());
             let known = Arc::clone(&connection);
-            connection.then(Box::pin(async move {
+            let work = async move {
                 sender.send(known).unwrap();
                 let _ = ends.wait_for(|ends| *ends).await;
-            }));
+            };
+            connection.then(Box::new(|_| Box::pin(work)));
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -286,17 +337,57 @@ mod tests {
         assert_eq!(connection.all.n_open(), 1);
         end.send(true).unwrap();
         until("it has left", async || connection.all.n_open() == 0).await;
-        assert_eq!(Arc::strong_count(&connection), 1, "nothing is left of it");
+        until("nothing is left of it", async || {
+            clock.advance(SignedDuration::from_millis(100));
+            Arc::strong_count(&connection) == 1
+        })
+        .await;
         serving.abort();
     }
 
     #[tokio::test]
     async fn work_that_was_never_begun_is_forgotten_with_its_connection() {
-        let connection = Connections::new().join();
+        let connection = Connections::new().join(None);
         let known = Arc::clone(&connection);
-        connection.then(Box::pin(async move { drop(known) }));
+        connection.then(Box::new(|_| Box::pin(async move { drop(known) })));
         drop(Leaving(Arc::clone(&connection)));
         assert_eq!(Arc::strong_count(&connection), 1, "it and its work would keep each other for ever");
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_has_rested_is_answered_again_and_ends_with_the_server() {
+        let (sender, mut asked) = mpsc::unbounded_channel();
+        let handler = move |Extension(connection): Extension<Arc<Connection>>| async move {
+            sender.send(connection).unwrap();
+            "tea"
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let clock = ManualClock::at(Timestamp::UNIX_EPOCH);
+        let (stop, stopping) = watch::channel(false);
+        let router = Router::new().route("/", get(handler));
+        let listener = Listener { socket: listener, tls: None };
+        let serving = tokio::spawn(serve(listener, router, 10, Arc::new(clock.clone()), stopping));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let whole = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+        for first_part in [whole.len(), 70.min(whole.len()), 1, 20] {
+            stream.write_all(&whole[..first_part]).await.unwrap();
+            stream.write_all(&whole[first_part..]).await.unwrap();
+            let connection = asked.recv().await.unwrap();
+            let mut answer = Vec::new();
+            while !answer.ends_with(b"tea") {
+                assert!(stream.read_buf(&mut answer).await.unwrap() > 0);
+            }
+            until("it is answered", async || connection.is_at_rest()).await;
+            for _ in 0..3 {
+                until("it is looked at", async || clock.until_next().is_some()).await;
+                clock.advance(SignedDuration::from_millis(100));
+                tokio::task::yield_now().await;
+            }
+        }
+        stop.send(true).unwrap();
+        assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0, "it ends with the server, without an error");
+        serving.await.unwrap();
     }
 
     /// An answer that says nothing new until its reader is given up, and then why it ends.

@@ -6,7 +6,7 @@
 /// Descriptors for the database, files, logs and what else is open all the time.
 const OWN: usize = 64;
 /// The most connections to the HTTP API, however many descriptors there are: each also takes some memory.
-const CONNECTIONS_MAX: usize = 4096;
+const CONNECTIONS_MAX: usize = 16_384;
 /// A machine that allows fewer descriptors than this makes sense for is still asked to serve a few.
 const EACH_MIN: usize = 16;
 
@@ -58,8 +58,9 @@ mod tests {
             (64, 16, 16),
             (256, 96, 96),
             (1024, 480, 480),
-            (524_288, 4096, 520_128),
-            (usize::MAX, 4096, usize::MAX - 4160),
+            (20_064, 10_000, 10_000),
+            (524_288, 16_384, 507_840),
+            (usize::MAX, 16_384, usize::MAX - 16_448),
         ] {
             assert_eq!(division(nofile), Division { connections_max, sends_max }, "{nofile}");
         }

@@ -12,6 +12,12 @@ mod accept;
 /// How many descriptors there are, and what they are for.
 pub(crate) mod descriptors;
 
+/// Connections that give their buffers back between requests.
+mod rest;
+
+/// A stream of which some bytes were read too early.
+mod rewound;
+
 /// The socket, which says how reading and writing go.
 mod socket;
 
@@ -19,6 +25,7 @@ mod socket;
 mod tls;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,6 +34,8 @@ use punctual_core::clock::{BoxFuture, Clock};
 use tokio::sync::Notify;
 
 pub(crate) use self::accept::{Listener, serve};
+use self::rest::{Resting, Waking};
+pub(crate) use self::rewound::Duplex;
 pub(crate) use self::tls::{Tls, TlsFiles};
 
 /// How long a tick is.
@@ -55,6 +64,7 @@ pub(crate) struct Connections {
     came: Notify,
     /// A connection has gone, or has become one that may be closed.
     freed: Notify,
+    resting: Resting,
 }
 
 #[derive(Default)]
@@ -66,14 +76,20 @@ struct Open {
 /// One connection, as the code that may have to close it sees it.
 pub(crate) struct Connection {
     number: u64,
+    /// Who is at the other end, as the socket says it: a proxy, where there is one.
+    peer: Option<IpAddr>,
     all: Arc<Connections>,
     state: Mutex<State>,
     close: Notify,
+    /// Nothing was asked on it for a while.
+    rests: Notify,
     /// An answer without an end is to end.
     gives_up: Notify,
-    /// What is done with it when HTTP is over.
-    after_http: Mutex<Option<BoxFuture<()>>>,
+    after_http: Mutex<Option<AfterHttp>>,
 }
+
+/// What is done with a connection when HTTP is over.
+type AfterHttp = Box<dyn FnOnce(Box<dyn Duplex>) -> BoxFuture<()> + Send>;
 
 #[derive(Debug, Clone)]
 struct State {
@@ -92,6 +108,7 @@ struct State {
     endless: bool,
     /// Whether such an answer is to end because its reader takes too little.
     given_up: bool,
+    waking: Waking,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +123,13 @@ enum Doing {
 
 impl Connections {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { tick: AtomicU64::new(0), open: Mutex::default(), came: Notify::new(), freed: Notify::new() })
+        Arc::new(Self {
+            tick: AtomicU64::new(0),
+            open: Mutex::default(),
+            came: Notify::new(),
+            freed: Notify::new(),
+            resting: Resting::default(),
+        })
     }
 
     /// Ends connections that take too long. Runs for ever.
@@ -124,7 +147,7 @@ impl Connections {
         }
     }
 
-    fn join(self: &Arc<Self>) -> Arc<Connection> {
+    fn join(self: &Arc<Self>, peer: Option<IpAddr>) -> Arc<Connection> {
         let state = State {
             doing: Doing::Head,
             since: self.now(),
@@ -134,14 +157,17 @@ impl Connections {
             blocked: None,
             endless: false,
             given_up: false,
+            waking: Waking::default(),
         };
         let mut open = self.lock();
         open.last_number += 1;
         let connection = Arc::new(Connection {
             number: open.last_number,
+            peer,
             all: Arc::clone(self),
             state: Mutex::new(state),
             close: Notify::new(),
+            rests: Notify::new(),
             gives_up: Notify::new(),
             after_http: Mutex::new(None),
         });
@@ -220,6 +246,11 @@ impl Connections {
 }
 
 impl Connection {
+    /// Who is at the other end, as the socket says it.
+    pub(crate) fn peer(&self) -> Option<IpAddr> {
+        self.peer
+    }
+
     /// To be called when a request has shown a valid key.
     pub(crate) fn authenticated(&self) {
         self.lock().authenticated = true;
@@ -240,11 +271,11 @@ impl Connection {
 
     /// Says what is done with the connection when HTTP is over: from then on another protocol is spoken on it. The connection counts as one at
     /// work, whose answer has no end.
-    pub(crate) fn then(&self, work: BoxFuture<()>) {
+    pub(crate) fn then(&self, work: AfterHttp) {
         *self.after_http.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
     }
 
-    fn after_http(&self) -> Option<BoxFuture<()>> {
+    fn after_http(&self) -> Option<AfterHttp> {
         self.after_http.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -253,6 +284,7 @@ impl Connection {
         let mut state = self.lock();
         (state.doing, state.since) = (Doing::Request, self.all.now());
         (state.endless, state.given_up) = (false, false);
+        state.waking.was_idle = false;
         drop(state);
         InRequest(Arc::clone(self))
     }
@@ -352,6 +384,7 @@ struct InRequest(Arc<Connection>);
 impl Drop for InRequest {
     fn drop(&mut self) {
         self.0.now_does(Doing::Idle);
+        self.0.may_rest_soon();
         self.0.all.freed.notify_one();
     }
 }
@@ -379,12 +412,12 @@ mod tests {
     #[test]
     fn each_part_of_a_request_has_its_time() {
         let connections = Connections::new();
-        let silent = connections.join();
-        let idle = connections.join();
+        let silent = connections.join(None);
+        let idle = connections.join(None);
         drop(idle.begin());
-        let half = connections.join();
+        let half = connections.join(None);
         drop(half.begin());
-        let working = connections.join();
+        let working = connections.join(None);
         let _request = working.begin();
         connections.pass(10);
         assert!(!silent.is_closing());
@@ -402,7 +435,7 @@ mod tests {
     #[test]
     fn a_reader_must_go_on_reading() {
         let connections = Connections::new();
-        let [slow, stuck, quick] = [(); 3].map(|()| connections.join());
+        let [slow, stuck, quick] = [(); 3].map(|()| connections.join(None));
         let _requests = [&slow, &stuck, &quick].map(|connection| {
             connection.owes(1024 * 1024);
             connection.cannot_write();
@@ -423,7 +456,7 @@ mod tests {
     #[test]
     fn the_reader_of_an_answer_without_an_end_can_still_learn_why_it_ends() {
         let connections = Connections::new();
-        let [stuck, dripping, comes_back] = [(); 3].map(|()| connections.join());
+        let [stuck, dripping, comes_back] = [(); 3].map(|()| connections.join(None));
         let all = [&stuck, &dripping, &comes_back];
         let _requests = all.map(|connection| {
             let request = connection.begin();
@@ -451,16 +484,16 @@ mod tests {
     #[test]
     fn at_the_cap_the_idlest_without_a_key_goes_first() {
         let connections = Connections::new();
-        let known = connections.join();
+        let known = connections.join(None);
         let _request = known.begin();
         known.authenticated();
-        let known_and_idle = connections.join();
+        let known_and_idle = connections.join(None);
         known_and_idle.authenticated();
         drop(known_and_idle.begin());
         connections.pass(1);
-        let first = connections.join();
+        let first = connections.join(None);
         connections.pass(1);
-        let second = connections.join();
+        let second = connections.join(None);
         for next in [&first, &second, &known_and_idle] {
             assert!(!next.is_closing() && connections.close_idlest() && next.is_closing());
         }
@@ -471,7 +504,7 @@ mod tests {
     #[test]
     fn answers_that_wait_longest_make_room_for_others() {
         let connections = Connections::new();
-        let readers: Vec<_> = (0..5).map(|_| connections.join()).collect();
+        let readers: Vec<_> = (0..5).map(|_| connections.join(None)).collect();
         for reader in &readers {
             connections.pass(1);
             reader.owes(40 * 1024 * 1024);

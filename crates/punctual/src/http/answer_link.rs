@@ -22,7 +22,7 @@ use punctual_core::phrase::Lang;
 use punctual_core::reminder::Reminder;
 use punctual_core::store::{self, By, ChangeError};
 
-use self::page::{Said, page, written};
+use self::page::{Said, page};
 use super::App;
 use super::input::InPath;
 use super::problem::Problem;
@@ -151,9 +151,9 @@ fn wants_json(headers: &HeaderMap) -> bool {
     accept.contains("application/json") && !accept.contains("text/html")
 }
 
-/// The first language that the browser names and pages are written in.
+/// The first language of ours that the browser names.
 fn accepted_lang(headers: &HeaderMap) -> Lang {
     let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let tag = |part: &str| part.split(';').next().unwrap_or_default().trim().parse().ok();
-    accepted.split(',').filter_map(tag).find(|lang| written(*lang) == *lang).unwrap_or(Lang::En)
+    accepted.split(',').find_map(tag).unwrap_or(Lang::En)
 }

@@ -39,13 +39,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
         None => Ok(None),
     };
     let cursor = params.cursor(|text| text.parse().ok())?;
-    let start = match params.get("order") {
-        None | Some("oldest") => cursor.map_or(Start::OLDEST, Start::After),
-        Some("newest") => cursor.map_or(Start::NEWEST, Start::Before),
-        Some(other) => {
-            let detail = format!("order: `{other}` is not one of oldest, newest");
-            return Err(Problem::bad_request(detail).at_field("order"));
-        }
+    let start = match params.is_newest_first()? {
+        false => cursor.map_or(Start::OLDEST, Start::After),
+        true => cursor.map_or(Start::NEWEST, Start::Before),
     };
     let query = JournalQuery {
         start,

@@ -36,9 +36,10 @@ use subtle::ConstantTimeEq;
 
 use super::App;
 use super::input::Params;
-use super::inside::Door;
+use super::inside::{Door, SessionToken};
 use super::problem::Problem;
 use super::recent::Recent;
+use super::sessions::Session;
 use crate::config::Secret;
 use crate::connections::Connection;
 
@@ -77,6 +78,10 @@ pub(super) struct Caller {
     rate: Option<Rate>,
     /// When the secret that it has shown stops working.
     expires_at: Option<Timestamp>,
+    /// The hash of the secret that it has shown.
+    shown: [u8; 32],
+    /// The session of the page in which it asks.
+    session: Option<Arc<Session>>,
 }
 
 /// Somebody with a valid key, whatever it may do.
@@ -112,6 +117,8 @@ impl Auth {
             rate: None,
             door: Door::Api,
             expires_at: None,
+            shown: hash(admin_key.expose()),
+            session: None,
         };
         Self {
             admin: hash(admin_key.expose()),
@@ -119,6 +126,11 @@ impl Auth {
             admin_caller,
             recent: Recent::new(KEY_BELIEVED_FOR_SECONDS, 10_000),
         }
+    }
+
+    /// This node's admin.
+    pub(super) fn admin(&self) -> &Caller {
+        &self.admin_caller
     }
 
     /// To be called when a key was made, changed or removed.
@@ -135,7 +147,20 @@ pub(crate) fn hash(key: &str) -> [u8; 32] {
 impl Caller {
     /// The caller with the key in `headers`.
     pub(super) async fn of(headers: &HeaderMap, app: &App) -> Result<Self, Problem> {
-        let hash = hash(bearer(headers)?);
+        Self::who_showed(hash(bearer(headers)?), app).await
+    }
+
+    /// The caller of a session of the page. One that has ended is nobody's.
+    pub(super) async fn in_session(token: &str, app: &App) -> Result<Self, Problem> {
+        let sessions = app.sessions.as_ref().ok_or_else(|| Problem::unauthorized("there is no page here"))?;
+        let session = sessions.read(token, app.now())?;
+        let caller = Self::who_showed(session.hash, app).await?;
+        sessions.check(&session, &caller, app).await?;
+        Ok(Self { session: Some(Arc::new(session)), door: Door::Web, ..caller })
+    }
+
+    /// The caller with a secret of this hash.
+    pub(super) async fn who_showed(hash: [u8; 32], app: &App) -> Result<Self, Problem> {
         if bool::from(hash.ct_eq(&app.auth.admin) | hash.ct_eq(&app.auth.local)) {
             return Ok(app.auth.admin_caller.clone());
         }
@@ -156,7 +181,11 @@ impl Caller {
     async fn known(hash: [u8; 32], app: &App) -> Result<Self, Problem> {
         let key = app.engine.store().key(hash).await?;
         let key = key.ok_or_else(|| Problem::unauthorized("the key is not known; it may have been deleted"))?;
-        Ok(if key.id == ADMIN_ID { app.auth.admin_caller.clone() } else { Self::with(&key, &hash) })
+        Ok(if key.id == ADMIN_ID {
+            Self { shown: hash, ..app.auth.admin_caller.clone() }
+        } else {
+            Self::with(&key, &hash)
+        })
     }
 
     fn unless_expired(self, now: Timestamp) -> Result<Self, Problem> {
@@ -168,20 +197,43 @@ impl Caller {
         }
     }
 
-    /// The caller as it is now, by the key in `headers`: one that was deleted or rotated a moment ago is noticed, also on another node.
-    pub(super) async fn check_again(&self, headers: &HeaderMap, app: &App) -> Result<Self, Problem> {
+    /// The caller as it is now, by the secret that it has shown: one that was deleted or rotated a moment ago is noticed, also on another
+    /// node.
+    pub(super) async fn check_again(&self, app: &App) -> Result<Self, Problem> {
         match *self.id == *ADMIN_ID {
             true => Ok(self.clone()),
             false => {
-                let known = Self::known(hash(bearer(headers)?), app).await?.unless_expired(app.now())?;
-                Ok(Self { user: self.user.clone(), door: self.door, ..known })
+                let known = Self::known(self.shown, app).await?.unless_expired(app.now())?;
+                Ok(Self { user: self.user.clone(), door: self.door, session: self.session.clone(), ..known })
             }
         }
     }
 
-    /// Whether the key in `headers` works, as far as is known: while the store cannot say, it does.
-    pub(super) async fn works(headers: &HeaderMap, app: &App) -> bool {
-        !matches!(Self::of(headers, app).await, Err(problem) if problem.is_unauthorized())
+    /// Whether the key works, and the session, as far as is known: while the store cannot say, it does.
+    pub(super) async fn works(&self, app: &App) -> bool {
+        let still = async {
+            let caller = Self::who_showed(self.shown, app).await?;
+            match (&self.session, &app.sessions) {
+                (Some(session), Some(sessions)) => sessions.check(session, &caller, app).await,
+                _ => Ok(()),
+            }
+        };
+        !matches!(still.await, Err(problem) if problem.is_unauthorized())
+    }
+
+    /// The hash of the secret that it has shown, which stands for it in a session.
+    pub(super) fn shown(&self) -> [u8; 32] {
+        self.shown
+    }
+
+    /// The session in which it asks.
+    pub(super) fn session(&self) -> Option<&Session> {
+        self.session.as_deref()
+    }
+
+    /// Its name for people: the key's.
+    pub(super) fn name(&self) -> &str {
+        self.actor.strip_prefix("key ").unwrap_or(&self.actor)
     }
 
     /// Whether the key has stopped working.
@@ -210,6 +262,8 @@ impl Caller {
             rate: key.rate,
             door: Door::Api,
             expires_at: key.works_until(hash),
+            shown: *hash,
+            session: None,
         }
     }
 
@@ -357,11 +411,18 @@ impl Caller {
     /// The caller of a request, who is counted once and says for whom it acts.
     async fn of_request(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let door = parts.extensions.get().copied().unwrap_or_default();
-        let caller = Self { door, ..Self::of(&parts.headers, app).await? };
+        let caller = match parts.extensions.get::<SessionToken>().cloned() {
+            Some(SessionToken(token)) => Self::in_session(&token, app).await?,
+            None => Self::of(&parts.headers, app).await?,
+        };
+        let caller = Self { door, ..caller };
         if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
             connection.authenticated();
         }
-        caller.count(parts, app)?;
+        // The request that an assistant's call came in was counted.
+        if door != Door::Mcp {
+            caller.count(parts, app)?;
+        }
         let params = Params::from_request_parts(parts, app).await?;
         match params.get("user") {
             Some(user) => caller.acting_for(user),
@@ -374,7 +435,7 @@ impl Caller {
     }
 
     /// Counts a request of the key's, once: several extractors may look at the same one.
-    fn count(&self, parts: &mut Parts, app: &App) -> Result<(), Problem> {
+    pub(super) fn count(&self, parts: &mut Parts, app: &App) -> Result<(), Problem> {
         #[derive(Clone)]
         struct Counted;
         // The admin's own key is kept in no table, and is never kept waiting.

@@ -34,6 +34,7 @@ pub(super) async fn list(
     params.only(&[])?;
     let default = &app.engine.settings().default_channel.address.channel;
     let sees_all = caller.bound_to().is_none() && !caller.is_bound();
+    let dead = app.engine.dead_by_channel();
     let show = |channel: ChannelStanding| {
         let rate = |rate: Option<punctual_core::channel::Rate>| rate.map(|rate| rate.to_string());
         let gate = |gate: ClosedGate| wire::Gate {
@@ -43,8 +44,11 @@ pub(super) async fn list(
             failures: gate.n_failed,
         };
         let receives = app.engine.receiving(&channel.name);
+        let outcomes = app.engine.outcomes(&channel.name);
         wire::Channel {
+            public_key: (channel.kind == "webpush").then(|| app.webpush_key.clone()),
             receives: receives.map(|receiving| shown_receiving(receiving, sees_all)),
+            dead: sees_all.then(|| dead.get(&channel.name).copied().unwrap_or(0)),
             default: channel.name == *default,
             name: channel.name,
             kind: channel.kind.into(),
@@ -55,12 +59,21 @@ pub(super) async fn list(
             waiting: channel.n_waiting,
             // Addresses are somebody's: a key of one person does not see them.
             closed: sees_all.then(|| channel.closed.into_iter().map(gate).collect()),
+            outcomes: wire::Outcomes {
+                sent: outcomes.sent,
+                failed: outcomes.failed,
+                last_minute: outcomes.last_minute,
+                sent_at: outcomes.sent_at,
+                failed_at: outcomes.failed_at,
+                error: outcomes.error.filter(|_| sees_all),
+            },
         }
     };
     let channels =
         app.engine.channel_standings().into_iter().filter(|channel| caller.uses(&channel.name)).map(show).collect();
     let warnings = app.local_links.iter().map(|links| links.warning.clone()).collect();
-    Ok(shown::answer(StatusCode::OK, &Channels { channels, warnings, next_cursor: None }))
+    let (node, since) = (app.engine.settings().node.clone(), Some(app.engine.since()));
+    Ok(shown::answer(StatusCode::OK, &Channels { channels, warnings, node, since, next_cursor: None }))
 }
 
 /// How answers come. Addresses are somebody's: a key of one person does not see them, nor what a platform says about its bot.

@@ -10,12 +10,34 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::request_id;
 
+/// The session of an assistant, of revisions that have sessions.
+const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
 /// How long a browser believes what it was told.
 const BELIEVED_FOR: Duration = Duration::from_secs(600);
 
+/// The origins whose pages may use the API.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origins(Vec<HeaderValue>);
+
+impl Origins {
+    /// Those that the config names.
+    pub(crate) fn new(named: &[String]) -> Self {
+        Self(named.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect())
+    }
+
+    /// Whether this one is among them.
+    pub(super) fn name(&self, origin: &HeaderValue) -> bool {
+        self.0.contains(origin)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// Tells browsers that pages of these origins may use the API.
-pub(super) fn layer(origins: &[String]) -> CorsLayer {
-    let origins: Vec<HeaderValue> = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect();
+pub(super) fn layer(origins: &Origins) -> CorsLayer {
     let asked = [
         header::AUTHORIZATION,
         header::CONTENT_TYPE,
@@ -23,6 +45,10 @@ pub(super) fn layer(origins: &[String]) -> CorsLayer {
         header::IF_NONE_MATCH,
         HeaderName::from_static("idempotency-key"),
         HeaderName::from_static("last-event-id"),
+        HeaderName::from_static("mcp-method"),
+        HeaderName::from_static("mcp-name"),
+        HeaderName::from_static("mcp-protocol-version"),
+        MCP_SESSION_ID,
         request_id::NAME,
     ];
     let shown = [
@@ -30,10 +56,11 @@ pub(super) fn layer(origins: &[String]) -> CorsLayer {
         header::LOCATION,
         header::RETRY_AFTER,
         HeaderName::from_static("idempotency-replayed"),
+        MCP_SESSION_ID,
         request_id::NAME,
     ];
     CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins))
+        .allow_origin(AllowOrigin::list(origins.0.iter().cloned()))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
         .allow_headers(asked)
         .expose_headers(shown)

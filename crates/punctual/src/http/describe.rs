@@ -28,10 +28,18 @@ use crate::wire::Problem;
 /// Operations whose body may be left out.
 const WITHOUT_BODY: [&str; 3] = ["command_reminder", "test_channel", "rotate_key"];
 /// Reads that have a tag, so that a reader can ask for what it does not have.
-const TAGGED: [&str; 7] =
-    ["show_reminder", "show_user", "show_group", "show_event", "show_scope", "show_silence", "show_followed_calendar"];
+const TAGGED: [&str; 8] = [
+    "show_reminder",
+    "show_user",
+    "show_group",
+    "show_event",
+    "show_scope",
+    "show_silence",
+    "show_followed_calendar",
+    "show_key",
+];
 /// Changes that are made on a condition.
-const CONDITIONAL: [&str; 16] = [
+const CONDITIONAL: [&str; 18] = [
     "update_reminder",
     "cancel_reminder",
     "command_reminder",
@@ -48,7 +56,11 @@ const CONDITIONAL: [&str; 16] = [
     "end_silence",
     "put_calendar",
     "delete_calendar",
+    "rotate_key",
+    "delete_key",
 ];
+/// Where assistants ask.
+const MCP: &str = "/mcp";
 /// The name of the scheme by which a caller shows its key.
 const KEY: &str = "key";
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
@@ -61,7 +73,8 @@ const DESCRIPTION: &str = "Reminders that arrive at the moment they were asked f
     place of the last item, not a number of items, so nothing is shown twice or left out because something was written meanwhile.";
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
-    let document = serde_json::to_value(super::table().into_openapi()).expect("a description always becomes JSON");
+    let mut document = serde_json::to_value(super::table().into_openapi()).expect("a description always becomes JSON");
+    document["paths"][MCP] = super::mcp::described();
     complete(document)
 });
 static BYTES: LazyLock<Bytes> =
@@ -107,12 +120,17 @@ struct Operation<'a> {
 impl Operation<'_> {
     /// Whether it needs a key. The platforms prove by their signatures who they are.
     fn needs_key(&self) -> bool {
-        self.is_ours() && self.path.starts_with("/v1/")
+        self.is_ours() && (self.path.starts_with("/v1/") || self.is_of_assistants())
     }
 
     /// Whether it is for people and programs, and not for a platform.
     fn is_ours(&self) -> bool {
         self.path != "/v1/inbound/{channel}"
+    }
+
+    /// Whether it is the assistants' door, which speaks a protocol of its own.
+    fn is_of_assistants(&self) -> bool {
+        self.path == MCP
     }
 
     fn has_body(&self) -> bool {
@@ -121,7 +139,7 @@ impl Operation<'_> {
 
     /// Whether it can be repeated with the same `Idempotency-Key`.
     fn is_repeatable(&self) -> bool {
-        self.method == "post" && self.is_ours()
+        self.method == "post" && self.is_ours() && !self.is_of_assistants()
     }
 
     fn is_tagged(&self) -> bool {

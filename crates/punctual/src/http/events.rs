@@ -12,6 +12,7 @@ use punctual_core::model::series::read_name;
 use punctual_core::rules::event::next_starts;
 use punctual_core::schedule::{End, parse_end};
 use punctual_core::scope::Path;
+use punctual_core::steps::Steps;
 use punctual_core::store::{self, ChangeError, PutEvent, PutInstance};
 use punctual_engine::CreateError;
 use serde_json::Value;
@@ -95,7 +96,7 @@ pub(super) async fn put(
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
-    let event = asked(&app, &body.json()?, Some(&key)).await?;
+    let event = asked(&app, &body.json()?, Some(&key), &Steps::of_request(1)).await?;
     drop(body);
     let done = app.engine.put_events(vec![event], expecting.by(caller.who()), None).await?.done.pop();
     let (is_new, dropped) = done.map(|done| (done.is_new, done.dropped)).unwrap_or_default();
@@ -192,8 +193,9 @@ pub(super) async fn batch(
     }
     let mut events = Vec::with_capacity(items.len());
     let mut wrong = Vec::new();
+    let steps = Steps::of_request(items.len());
     for (index, item) in items.iter().enumerate() {
-        match asked(&app, item, None).await {
+        match asked(&app, item, None, &steps).await {
             Ok(event) => events.push(event),
             Err(problem) if problem.is_invalid() => wrong.push((index, problem)),
             Err(problem) => return Err(problem),
@@ -211,8 +213,8 @@ pub(super) async fn batch(
     Ok(shown::answer_bytes(StatusCode::OK, answer.into_bytes()))
 }
 
-async fn asked(app: &App, value: &Value, key: Option<&str>) -> Result<PutEvent, Problem> {
-    let unsaid = UnsaidOfEvent { zone: &app.zone, retries_max: app.retries_max, now: app.now() };
+async fn asked(app: &App, value: &Value, key: Option<&str>, steps: &Steps) -> Result<PutEvent, Problem> {
+    let unsaid = UnsaidOfEvent { zone: &app.zone, retries_max: app.retries_max, now: app.now(), steps };
     let (AskedEvent { event, keeps_instances }, mut faults) = event_partly(value, key, unsaid)?;
     let event = PutEvent { event, keeps_instances };
     if !faults.is_empty() {

@@ -7,7 +7,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use punctual_calendar::event::{Defaults, of_item};
 use punctual_calendar::{Limits, read};
-use punctual_core::event::Offset;
 use punctual_core::feed::{Alarms, EVERY, FEEDS_OF_USER_MAX, Feed, FeedKey, FeedKind, FeedSettings};
 use punctual_core::invalid::Invalid;
 use punctual_core::scope::Path;
@@ -23,7 +22,7 @@ use super::conditions::{Expecting, tagged};
 use super::input::{BATCH_BYTES_MAX, InPath, Input};
 use super::problem::Problem;
 use super::shown;
-use crate::feeds::{OFFSET_MINUTES, STEPS};
+use crate::feeds::STEPS;
 use crate::wire::{Calendar, CalendarImportInput, CalendarImported, CalendarImportedItem, CalendarInput, Calendars};
 
 /// Lists the calendars that a user follows.
@@ -167,7 +166,6 @@ pub(super) async fn import(
                 scope: Path::of_user(&user),
                 source: None,
                 settings: &settings,
-                offsets: &[Offset::minutes_before(OFFSET_MINUTES)],
                 now,
             };
             let events: Vec<event::Event> = calendar.items.iter().filter_map(|item| of_item(item, &defaults)).collect();

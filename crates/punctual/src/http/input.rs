@@ -303,6 +303,18 @@ impl Params {
         }
     }
 
+    /// Whether the newest is wanted first (`order`).
+    pub(super) fn is_newest_first(&self) -> Result<bool, Problem> {
+        match self.get("order") {
+            None | Some("oldest") => Ok(false),
+            Some("newest") => Ok(true),
+            Some(other) => {
+                let detail = format!("order: `{other}` is not one of oldest, newest");
+                Err(Problem::bad_request(detail).at_field("order"))
+            }
+        }
+    }
+
     /// How many to list.
     pub(super) fn limit(&self) -> Result<usize, Problem> {
         let Some(text) = self.one("limit")? else { return Ok(50) };

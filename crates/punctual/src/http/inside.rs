@@ -3,6 +3,8 @@
 //! The WebSocket and the assistants' door ask for the same things as a request over HTTP. They send their calls through the same routes, so
 //! keys, limits, idempotency, problems and the journal are the same behind every door. No socket is in between.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
@@ -27,6 +29,8 @@ pub(super) enum Door {
     Ws,
     /// The assistants' door.
     Mcp,
+    /// The page.
+    Web,
 }
 
 impl Door {
@@ -36,6 +40,7 @@ impl Door {
             Self::Api => "api",
             Self::Ws => "ws",
             Self::Mcp => "mcp",
+            Self::Web => "web",
         }
     }
 }
@@ -54,7 +59,13 @@ pub(super) struct Call<'a> {
     pub(super) headers: HeaderMap,
     /// The body, in JSON.
     pub(super) body: Option<Bytes>,
+    /// The session of the page that it belongs to, in place of a key.
+    pub(super) session: Option<SessionToken>,
 }
+
+/// The proof that a browser has signed in, as its cookie has it. A request over the network never has one: it shows its key.
+#[derive(Clone)]
+pub(super) struct SessionToken(pub(super) Arc<str>);
 
 /// The answer to a call.
 #[derive(Debug)]
@@ -72,17 +83,22 @@ impl Inside {
 
     /// What a request with the same headers and body would be answered over HTTP. Every refusal is an answer: a problem document.
     pub(super) async fn call(&self, call: Call<'_>) -> Answered {
-        let request = match request(call) {
-            Ok(request) => request,
-            Err(problem) => return whole(problem.into_response()).await,
+        let response = match request(call) {
+            Ok(request) => self.respond(request).await,
+            Err(problem) => problem.into_response(),
         };
-        let Ok(response) = TowerToHyperService::new(self.0.clone()).call(request).await;
         whole(response).await
+    }
+
+    /// The answer as it comes, also one without an end.
+    pub(super) async fn respond(&self, request: Request<Body>) -> Response {
+        let Ok(response) = TowerToHyperService::new(self.0.clone()).call(request).await;
+        response
     }
 }
 
 fn request(call: Call<'_>) -> Result<Request<Body>, Problem> {
-    let Call { door, method, path_and_query, mut headers, body } = call;
+    let Call { door, method, path_and_query, mut headers, body, session } = call;
     let uri: Uri = path_and_query.parse().map_err(|_| Problem::bad_request("the path or the query cannot be read"))?;
     if let Some(body) = &body {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -91,6 +107,7 @@ fn request(call: Call<'_>) -> Result<Request<Body>, Problem> {
     let mut request = Request::new(body.map_or_else(Body::empty, Body::from));
     (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
     request.extensions_mut().insert(door);
+    session.and_then(|session| request.extensions_mut().insert(session));
     Ok(request)
 }
 
@@ -132,6 +149,7 @@ mod tests {
             path_and_query,
             headers,
             body: body.map(|body| Bytes::from_static(body.as_bytes())),
+            session: None,
         }
     }
 

@@ -5,18 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
+use punctual_core::channel::Rate;
 use punctual_core::clock::Random;
 use punctual_core::id::hex;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::key::{ApiKey, Rotation, Scope, Scopes};
 use punctual_core::schedule::parse_instant;
 use punctual_core::span;
 
 use super::App;
 use super::auth::{self, Caller, Keeper};
+use super::conditions::{Expecting, located, tagged, tagged_as};
 use super::input::{InPath, Input, Params};
 use super::problem::Problem;
 use super::read::{self, WHOLE};
@@ -61,33 +63,33 @@ pub(super) async fn create(
     Keeper(caller): Keeper,
     body: Input,
 ) -> Result<Response, Problem> {
-    let KeyInput { name, user, channels, scopes, rate, expires_at } = body.read(KeyInput::MADE_HERE)?;
+    let (input, mut faults) = body.partly::<KeyInput>(KeyInput::MADE_HERE)?;
+    let KeyInput { name, user, channels, scopes, rate, expires_at } = input;
     let now = app.now();
     let random = &**app.engine.random();
     let made = NewSecret::make(random);
     let key = ApiKey {
         id: format!("key_{}", random_hex::<8>(random)),
-        name: name.ok_or_else(|| Invalid::new("name", "is missing; say what the key is for"))?,
+        name: faults.note(name.ok_or_else(|| Invalid::missing("name", "say what the key is for"))).unwrap_or_default(),
         prefix: Some(made.prefix.clone()),
         hash: auth::hash(&made.secret),
         user,
-        channels: channels.map_or(Ok(Vec::new()), |channels| known_channels(channels, &app))?,
-        scopes: scopes.map_or(Ok(Scopes::of([Scope::Write])), scopes_of)?,
-        rate: rate.map(|rate| rate.parse()).transpose().map_err(|problem: String| Invalid::new("rate", problem))?,
-        expires_at: expires_at.map(|text| expiry(&text, &app, now)).transpose()?,
+        channels: faults.note(known_channels(channels, &app)).unwrap_or_default(),
+        scopes: faults.note(scopes_of(scopes)).unwrap_or(Scopes::of([Scope::Write])),
+        rate: faults.note(rate.map(|rate| rate_of(&rate)).transpose()).flatten(),
+        expires_at: faults.note(expires_at.map(|text| expiry(&text, &app, now)).transpose()).flatten(),
         created_at: now,
         used_at: None,
         replaced: None,
     };
-    key.validate()?;
+    faults.settle();
+    faults.note(key.validate());
+    faults.finish()?;
     must_cover(&caller, key.scopes, "make")?;
     app.engine.put_key(key.clone(), caller.who()).await?;
     app.auth.forget();
-    let mut response = shown_once(&app, StatusCode::CREATED, &key, made, "delete it and make another");
-    if let Ok(location) = HeaderValue::from_str(&format!("/v1/keys/{}", key.id)) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    let response = shown_once(&app, StatusCode::CREATED, &key, made, "delete it and make another");
+    Ok(located(response, &format!("/v1/keys/{}", key.id)))
 }
 
 /// Lists keys.
@@ -113,7 +115,7 @@ pub(super) async fn show(
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     let key = app.engine.store().key_named(&id).await?.ok_or_else(no_such_key)?;
-    Ok(shown::answer(StatusCode::OK, &shown_key(&app, &key, None)))
+    Ok(tagged(StatusCode::OK, key.version(), &shown_key(&app, &key, None)))
 }
 
 /// Gives a key another secret, and shows it once. The old one works for a while as well.
@@ -128,6 +130,7 @@ pub(super) async fn rotate(
     State(app): State<Arc<App>>,
     Keeper(caller): Keeper,
     InPath(id): InPath<String>,
+    expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
     let RotateInput { overlap } = read::read(body.json_or_nothing()?, WHOLE, &[])?;
@@ -138,7 +141,7 @@ pub(super) async fn rotate(
     let made = NewSecret::make(&**app.engine.random());
     let until = now.checked_add(overlap).unwrap_or(Timestamp::MAX);
     let rotation = Rotation { hash: auth::hash(&made.secret), prefix: made.prefix.clone(), until, now };
-    let key = app.engine.rotate_key(&id, rotation, caller.who()).await?.ok_or_else(no_such_key)?;
+    let key = app.engine.rotate_key(&id, rotation, expecting.by(caller.who())).await?.ok_or_else(no_such_key)?;
     app.auth.forget();
     Ok(shown_once(&app, StatusCode::OK, &key, made, "rotate it again"))
 }
@@ -152,10 +155,11 @@ pub(super) async fn delete(
     State(app): State<Arc<App>>,
     Keeper(caller): Keeper,
     InPath(id): InPath<String>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     let before = app.engine.store().key_named(&id).await?.ok_or_else(no_such_key)?;
     must_cover(&caller, before.scopes, "delete")?;
-    let was_there = app.engine.delete_key(&id, caller.who()).await?;
+    let was_there = app.engine.delete_key(&id, expecting.by(caller.who())).await?;
     app.auth.forget();
     match was_there {
         true => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -165,7 +169,8 @@ pub(super) async fn delete(
 
 /// The answer with a secret in it. An answer that is kept for a repeat would keep the secret with it, so a repeat gets another one.
 fn shown_once(app: &App, status: StatusCode, key: &ApiKey, made: NewSecret, advice: &str) -> Response {
-    let mut response = shown::answer(status, &shown_key(app, key, Some(made.secret)));
+    let response = shown::answer(status, &shown_key(app, key, Some(made.secret)));
+    let mut response = tagged_as(response, key.version(), &shown_key(app, key, None));
     let again = Problem::conflict(
         "shown_once",
         format!("this request made the key `{}`, which was shown once; {advice}", key.id),
@@ -200,30 +205,38 @@ fn random_hex<const N: usize>(random: &dyn Random) -> String {
     hex(&bytes)
 }
 
-fn scopes_of(words: Vec<String>) -> Result<Scopes, Invalid> {
+fn rate_of(text: &str) -> Result<Rate, Invalid> {
+    text.parse().map_err(|problem: String| Invalid::new("rate", problem))
+}
+
+fn scopes_of(words: Option<Vec<String>>) -> Result<Scopes, Invalid> {
+    let Some(words) = words else { return Ok(Scopes::of([Scope::Write])) };
     if words.is_empty() {
         return Err(Invalid::new("scopes", "is empty; write such as [\"read\"] or [\"read\",\"write\"]"));
     }
-    let scope = |(index, word): (usize, &String)| {
-        word.parse::<Scope>().map_err(|invalid| Invalid::new(format!("scopes[{index}]"), invalid.problem))
-    };
-    Ok(Scopes::of(words.iter().enumerate().map(scope).collect::<Result<Vec<_>, _>>()?))
+    let (mut scopes, mut faults) = (Vec::new(), Faults::default());
+    for (index, word) in words.iter().enumerate() {
+        let scope = word.parse::<Scope>().map_err(|invalid| Invalid::new(format!("scopes[{index}]"), invalid.problem));
+        scopes.extend(faults.note(scope));
+    }
+    faults.finish()?;
+    Ok(Scopes::of(scopes))
 }
 
 /// The channels of a key, each one that this server has.
-fn known_channels(channels: Vec<String>, app: &App) -> Result<Vec<String>, Invalid> {
+fn known_channels(channels: Option<Vec<String>>, app: &App) -> Result<Vec<String>, Invalid> {
+    let Some(channels) = channels else { return Ok(Vec::new()) };
     if channels.is_empty() {
         return Err(Invalid::new("channels", "is empty; name some, or leave it out for all"));
     }
-    let known = app.engine.channels();
-    match channels.iter().position(|channel| !known.contains_key(channel)) {
-        Some(index) => {
-            let names = known.keys().cloned().collect::<Vec<_>>().join(", ");
-            let problem = format!("unknown channel `{}`; known are {names}", channels[index]);
-            Err(Invalid::new(format!("channels[{index}]"), problem))
-        }
-        None => Ok(channels),
+    let (known, mut faults) = (app.engine.channels(), Faults::default());
+    for (index, channel) in channels.iter().enumerate().filter(|(_, channel)| !known.contains_key(*channel)) {
+        let names = known.keys().cloned().collect::<Vec<_>>().join(", ");
+        let problem = format!("unknown channel `{channel}`; known are {names}");
+        faults.add(Invalid::new(format!("channels[{index}]"), problem));
     }
+    faults.finish()?;
+    Ok(channels)
 }
 
 fn expiry(text: &str, app: &App, now: Timestamp) -> Result<Timestamp, Invalid> {

@@ -66,6 +66,18 @@ mod feeds;
 /// A cache of what was looked up a moment ago.
 mod recent;
 
+/// Sessions of the page: who has signed in.
+mod sessions;
+
+/// How often somebody may show a wrong key to the page.
+mod attempts;
+
+/// Who asks, for whoever asks; and links that sign in to the page.
+mod caller;
+
+/// The page, which asks the API like everybody.
+mod web;
+
 /// How often each key may ask, and when it last did.
 mod meter;
 
@@ -82,8 +94,10 @@ mod groups;
 mod health;
 mod import;
 mod keys;
+mod lateness;
 mod lines;
 mod metrics;
+mod nodes;
 mod occurrences;
 mod parse;
 mod platforms;
@@ -96,6 +110,7 @@ mod silences;
 mod stats;
 mod stream;
 mod subscriptions;
+mod turns;
 mod users;
 mod watches;
 mod words;
@@ -132,6 +147,7 @@ use utoipa_axum::routes;
 
 pub(crate) use self::asked::{AskedEvent, UnsaidOfEvent, event as event_of};
 pub(crate) use self::auth::hash as hash_of_key;
+pub(crate) use self::cors::Origins;
 pub(crate) use self::hosts::Hosts;
 pub(crate) use self::keys::new_key;
 pub(crate) use self::meter::{write_now as write_key_uses_now, write_uses as write_key_uses};
@@ -142,7 +158,7 @@ use self::inside::Inside;
 use self::meter::Meter;
 use self::problem::Problem;
 use self::recent::Recent;
-use crate::config::Secret;
+use crate::config::{InForce, Secret};
 use crate::feeds::Sources;
 use crate::serve::links::LocalLinks;
 use crate::wire;
@@ -166,6 +182,8 @@ pub(crate) struct App {
     meter: Meter,
     /// The names by which this server may be called.
     hosts: Hosts,
+    /// The origins whose pages may use the API.
+    origins: Origins,
     /// Users' zones and languages, because most creates ask for them.
     locales: Recent<String, Locale>,
     /// Calendars that were written within this second: a program that asks again and again costs no more than that.
@@ -186,12 +204,18 @@ pub(crate) struct App {
     metrics_key: bool,
     /// Knows the links that answer a reminder.
     links: Option<Links>,
+    /// Knows who has signed in to the page; none where there is none.
+    sessions: Option<sessions::Sessions>,
     /// Where foreign calendars are read from; none where none is read.
     sources: Option<Sources>,
+    /// The public key with which browsers subscribe to pushes.
+    webpush_key: String,
     /// Whether links lead nowhere but to this machine.
     local_links: Option<LocalLinks>,
     /// Whether everything is done but the send.
     shadow: bool,
+    /// Every setting as people may see it.
+    in_force: Vec<InForce>,
     streams: stream::Streams,
     sockets: ws::Sockets,
     requests: metrics::Requests,
@@ -209,16 +233,22 @@ pub(crate) struct Parts {
     pub(crate) key_rate: Rate,
     /// The names by which this server may be called.
     pub(crate) hosts: Hosts,
+    /// The origins whose pages may use the API.
+    pub(crate) origins: Origins,
     pub(crate) database: PathBuf,
     pub(crate) metrics_key: bool,
     /// Knows the links that answer a reminder; without it there are none.
     pub(crate) links: Option<Links>,
+    /// The public key with which browsers subscribe to pushes.
+    pub(crate) webpush_key: String,
     /// Where foreign calendars are read from; none where none is read.
     pub(crate) sources: Option<Sources>,
     /// Whether links lead nowhere but to this machine.
     pub(crate) local_links: Option<LocalLinks>,
     /// Counts the messages that shadow mode kept; none where everything is sent.
     pub(crate) shadow: Option<ShadowSends>,
+    /// Every setting as people may see it.
+    pub(crate) in_force: Vec<InForce>,
     /// Whether the server stops: then streams end.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -234,6 +264,7 @@ impl App {
         if let Some(sends) = parts.shadow {
             registry.register("punctual_shadow_sends", "Messages kept from being sent, by channel", sends);
         }
+        let sessions = parts.links.as_ref().map(|links| sessions::Sessions::new(&links.secret_for("sessions")));
         let streams = stream::Streams::new(parts.stopping, &mut registry);
         let sockets = ws::Sockets::new(Arc::clone(parts.engine.clock()), &mut registry);
         let requests = metrics::Requests::new(&mut registry);
@@ -247,6 +278,7 @@ impl App {
             auth: Auth::new(&parts.admin_key, &parts.local_key),
             meter: Meter::new(parts.key_rate),
             hosts: parts.hosts,
+            origins: parts.origins,
             locales: Recent::new(BELIEVED_FOR_SECONDS, 10_000),
             calendars: Recent::new(1, 16),
             batches: Semaphore::new(BATCHES_KB_MAX),
@@ -258,9 +290,12 @@ impl App {
             registry,
             metrics_key: parts.metrics_key,
             links: parts.links,
+            sessions,
             sources: parts.sources,
+            webpush_key: parts.webpush_key,
             local_links: parts.local_links,
             shadow,
+            in_force: parts.in_force,
             streams,
             sockets,
             requests,
@@ -395,6 +430,7 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(occurrences::of_reminder))
         .routes(routes!(reminders::command))
         .routes(routes!(resend::resend))
+        .routes(routes!(occurrences::list))
         .routes(routes!(occurrences::show))
         .routes(routes!(import::take))
         .routes(routes!(lines::take))
@@ -425,6 +461,8 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::show, keys::delete))
         .routes(routes!(keys::rotate))
+        .routes(routes!(caller::show))
+        .routes(routes!(caller::sign_in))
         .routes(routes!(channels::list))
         .routes(routes!(channels::test))
         .routes(routes!(channels::revive))
@@ -439,6 +477,8 @@ fn table() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(watches::run))
         .routes(routes!(watches::test))
         .routes(routes!(stats::show))
+        .routes(routes!(nodes::list))
+        .routes(routes!(lateness::show))
         .routes(routes!(settings::show))
         .routes(routes!(answer_link::ask, answer_link::answer))
         .routes(routes!(platforms::greet, platforms::receive))
@@ -450,19 +490,21 @@ fn table() -> OpenApiRouter<Arc<App>> {
 }
 
 /// The API, with what stands around every route.
-pub(crate) fn router(app: Arc<App>, cors_origins: &[String]) -> Router {
+pub(crate) fn router(app: Arc<App>) -> Router {
+    let origins = app.origins.clone();
     let api = api(app.clone());
     // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
     let inside = Inside::new(api.clone());
     let router = api
         .merge(mcp::routes(&app, &inside))
+        .merge(web::routes(&app, &inside))
         .layer(Extension(inside))
         .layer(from_fn_with_state(app.clone(), hosts::layer))
         .layer(axum::middleware::map_response(guarded))
         .layer(from_fn_with_state(app.clone(), metrics::layer))
         .layer(from_fn_with_state(app, request_id::layer));
     // It answers what a browser asks beforehand, so it stands around everything.
-    if cors_origins.is_empty() { router } else { router.layer(cors::layer(cors_origins)) }
+    if origins.is_empty() { router } else { router.layer(cors::layer(&origins)) }
 }
 
 /// The routes, with everything that also holds for calls from inside.

@@ -33,13 +33,14 @@ pub(super) async fn parse(
     OfChannels(caller): OfChannels<Caller>,
     body: Input,
 ) -> Result<Response, Problem> {
-    let asked: ParseInput = body.read(&[])?;
-    let text = asked.text.ok_or_else(|| Invalid::new("text", "is missing; send words such as \"tomorrow at 8\""))?;
+    let (asked, mut faults) = body.partly::<ParseInput>(&[])?;
+    let missing = || Invalid::missing("text", "send words such as \"tomorrow at 8\"");
+    let text = faults.note(asked.text.ok_or_else(missing)).unwrap_or_default();
     if text.len() > TEXT_MAX {
-        return Err(Invalid::new("text", format!("is {} bytes long; at most {TEXT_MAX}", text.len())).into());
+        faults.add(Invalid::new("text", format!("is {} bytes long; at most {TEXT_MAX}", text.len())));
     }
-    let lang = asked::lang(asked.lang, "lang")?;
-    let zone = asked::zone(asked.tz, "tz")?;
+    let lang = faults.note(asked::lang(asked.lang, "lang")).flatten();
+    let zone = faults.note(asked::zone(asked.tz, "tz")).flatten();
     let user = asked.user.unwrap_or_else(|| caller.default_user().to_owned());
     caller.must_be(&user)?;
     let clock = app.now();
@@ -47,7 +48,8 @@ pub(super) async fn parse(
     let lang = lang.or(locale.lang);
     let zone = zone.or(locale.zone).unwrap_or_else(|| app.zone.clone());
     let now = asked.now.map(|now| parse_instant(&now, &zone, clock)).transpose();
-    let now = now.map_err(|problem| Invalid::new("now", problem))?.unwrap_or(clock);
+    let now = faults.note(now.map_err(|problem| Invalid::new("now", problem))).flatten().unwrap_or(clock);
+    faults.finish()?;
     let is_long = text.len() > LONG_BYTES;
     let understand = move || {
         let steps = Steps::of_request(1);

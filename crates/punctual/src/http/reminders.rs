@@ -27,7 +27,7 @@ use super::problem::Problem;
 use super::read::{self, WHOLE};
 use super::shown;
 use super::{App, Locale};
-use crate::wire::{Answer, Command, Reminder, ReminderInput, ReminderQuery, Reminders, UserQuery};
+use crate::wire::{Answer, Command, Reminder, ReminderInput, ReminderQuery, Reminders, Total, UserQuery};
 
 /// The longest answer in words that is kept.
 const WORDS_BYTES_MAX: usize = 4096;
@@ -126,8 +126,8 @@ pub(super) async fn list(
     OfChannels(caller): OfChannels<Caller>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let params =
-        params.only(&["user", "mine", "status", "from", "to", "tag", "channel", "q", "match", "limit", "cursor"])?;
+    let params = params
+        .only(&["user", "mine", "status", "from", "to", "tag", "channel", "q", "match", "count", "limit", "cursor"])?;
     let user = match (params.get("user"), params.flag("mine")?) {
         (Some(user), _) => {
             caller.must_be(user)?;
@@ -157,6 +157,12 @@ pub(super) async fn list(
         limit,
         before: None,
     };
+    let is_counted = params.flag("count")?;
+    if is_counted && (params.has("q") || params.has("channel") || !caller.channels().is_empty()) {
+        let problem =
+            "cannot be given together with `q` or `channel`, nor by a key that is bound to channels; leave it out";
+        return Err(Invalid::new("count", problem).into());
+    }
     if let Some(words) = params.get("q") {
         return search(&app, &caller, words, query, params.cursor(|text| text.parse().ok())?).await;
     }
@@ -174,7 +180,17 @@ pub(super) async fn list(
         let bytes_of = |view: &ReminderView| pages::bytes_of(&view.reminder);
         pages::read_page(limit, before, read, bytes_of, |view| view.reminder.id).await?
     };
-    Ok(listed(&app, &caller, &views, next.map(|id| id.to_string()), None).await)
+    let total = match is_counted {
+        // A page that begins at the beginning and has no next one is everything.
+        true if before.is_none() && next.is_none() => Some(Total { n: views.len(), exact: true }),
+        true => {
+            let counted = app.engine.store().count(query).await?;
+            Some(Total { n: counted.n, exact: counted.is_all })
+        }
+        false => None,
+    };
+    let page = Page { next_cursor: next.map(|id| id.to_string()), indexing: None, total };
+    Ok(listed(&app, &caller, &views, page).await)
 }
 
 /// A page of the reminders that have these words, from the place `before` of the index on.
@@ -191,22 +207,25 @@ async fn search(
     let words = Words::read("q", words, query.user.is_some())?;
     let query = store::ReminderQuery { limit: query.limit.min(LOOKED_FOR_MAX), ..query };
     let found = app.engine.search(&words, &query, before).await?;
-    Ok(listed(app, caller, &found.views, found.next.map(|place| place.to_string()), found.indexing).await)
+    let page = Page { next_cursor: found.next.map(|place| place.to_string()), indexing: found.indexing, total: None };
+    Ok(listed(app, caller, &found.views, page).await)
 }
 
-async fn listed(
-    app: &App,
-    caller: &Caller,
-    views: &[ReminderView],
+/// What a page of reminders says beside them.
+struct Page {
     next_cursor: Option<String>,
     indexing: Option<u64>,
-) -> Response {
+    total: Option<Total>,
+}
+
+async fn listed(app: &App, caller: &Caller, views: &[ReminderView], page: Page) -> Response {
+    let Page { next_cursor, indexing, total } = page;
     let mut reminders = Vec::with_capacity(views.len());
     // A key that is bound to channels leaves out the others', so that its page may have fewer.
     for view in views.iter().filter(|view| caller.sees_reminder(&view.reminder)) {
         reminders.push(app.shown(view).await);
     }
-    shown::answer(StatusCode::OK, &Reminders { reminders, next_cursor, indexing })
+    shown::answer(StatusCode::OK, &Reminders { reminders, next_cursor, indexing, total })
 }
 
 /// Shows one reminder.
@@ -298,18 +317,27 @@ pub(super) async fn command(
     let mut by = expecting.of(caller.by(app.now()));
     let wanted = match verb.as_str() {
         verb @ ("ack" | "snooze" | "dismiss") => {
-            let answer: Answer = read::read(value, WHOLE, &[])?;
+            let (answer, mut faults) = read::partly::<Answer>(&value, WHOLE, &[])?;
             let (run, minutes, until) = (answer.run, answer.minutes, answer.until);
-            let length = minutes.map(|_| "minutes").or(until.as_ref().map(|_| "until"));
-            let held = answer.held.map(|_| "held");
-            if let Some(field) = length.filter(|_| verb != "snooze").or(held) {
-                return Err(read::unknown(field, &["run", "text", "channel"]).into());
-            }
-            by.said = said(answer.text, answer.channel)?;
-            let plain = match verb {
-                "ack" => Change::Ack,
-                "dismiss" => Change::Dismiss,
-                _ => Change::Snooze { until: snooze(minutes, until, &app, &caller, id).await? },
+            let is_snooze = verb == "snooze";
+            let others = [
+                ("minutes", minutes.is_some() && !is_snooze),
+                ("until", until.is_some() && !is_snooze),
+                ("held", answer.held.is_some()),
+            ];
+            let known: &[&str] =
+                if is_snooze { &["minutes", "until", "run", "text", "channel"] } else { &["run", "text", "channel"] };
+            note_unknown(&mut faults, others, known);
+            by.said = said(answer.text, answer.channel, &mut faults);
+            let snoozed = match is_snooze {
+                true => faults.note(snooze(minutes, until, &app, &caller, id).await?),
+                false => None,
+            };
+            faults.finish()?;
+            let plain = match (verb, snoozed) {
+                ("dismiss", _) => Change::Dismiss,
+                (_, Some(until)) => Change::Snooze { until },
+                _ => Change::Ack,
             };
             match run {
                 Some(run) => Change::AnswerRun { run, answer: Box::new(plain) },
@@ -317,16 +345,16 @@ pub(super) async fn command(
             }
         }
         "resend" => {
-            let Answer { run, minutes, until, text, channel, held } = read::read(value, WHOLE, &[])?;
+            let (answer, mut faults) = read::partly::<Answer>(&value, WHOLE, &[])?;
+            let Answer { run, minutes, until, text, channel, held } = answer;
             let others = [
                 ("minutes", minutes.is_some()),
                 ("until", until.is_some()),
                 ("text", text.is_some()),
                 ("channel", channel.is_some()),
             ];
-            if let Some((field, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
-                return Err(read::unknown(field, &["run", "held"]).into());
-            }
+            note_unknown(&mut faults, others, &["run", "held"]);
+            faults.finish()?;
             Change::Resend(Resend { run, held: held.unwrap_or_default(), ..Resend::default() })
         }
         verb => {
@@ -357,17 +385,24 @@ pub(super) async fn command(
     change(&app, id, wanted, by).await
 }
 
+/// Notes the fields that were given and that a command does not take.
+fn note_unknown<const N: usize>(faults: &mut Faults, given: [(&str, bool); N], known: &[&'static str]) {
+    for (field, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+        faults.add(read::unknown(field, known));
+    }
+}
+
 /// The person's own words, and where they said them.
-fn said(text: Option<String>, channel: Option<String>) -> Result<Said, Invalid> {
-    let bounded = |field: &str, text: Option<String>, max: usize| match text {
+fn said(text: Option<String>, channel: Option<String>, faults: &mut Faults) -> Said {
+    let mut bounded = |field: &str, text: Option<String>, max: usize| match text {
         Some(text) if text.len() > max => {
-            Err(Invalid::new(field, format!("is {} bytes long; at most {max} are accepted", text.len())))
+            faults.add(Invalid::new(field, format!("is {} bytes long; at most {max} are accepted", text.len())));
+            None
         }
-        text => Ok(text.filter(|text| !text.trim().is_empty())),
+        text => text.filter(|text| !text.trim().is_empty()),
     };
-    let text = bounded("text", text, WORDS_BYTES_MAX)?;
-    let channel = bounded("channel", channel, CHANNEL_BYTES_MAX)?;
-    Ok(Said { text, channel, name: None })
+    let text = bounded("text", text, WORDS_BYTES_MAX);
+    Said { text, channel: bounded("channel", channel, CHANNEL_BYTES_MAX), name: None }
 }
 
 async fn snooze(
@@ -376,20 +411,20 @@ async fn snooze(
     app: &App,
     caller: &Caller,
     id: ReminderId,
-) -> Result<Timestamp, Problem> {
+) -> Result<Result<Timestamp, Invalid>, Problem> {
     let now = app.now();
-    match (minutes, until) {
-        (Some(_), Some(_)) => Err(Invalid::new("until", "give either `minutes` or `until`, not both").into()),
-        (Some(0), None) => Err(Invalid::new("minutes", "must be a whole number from 1 up").into()),
+    Ok(match (minutes, until) {
+        (Some(_), Some(_)) => Err(Invalid::new("until", "give either `minutes` or `until`, not both")),
+        (Some(0), None) => Err(Invalid::new("minutes", "must be a whole number from 1 up")),
         (minutes, None) => Ok(snooze_until(now, u64::from(minutes.unwrap_or(SNOOZE_MINUTES)))),
         (None, Some(until)) => {
             // A local time means the reminder's own zone.
             let reminder = seen(app, caller, id).await?.reminder;
             let lang = app.locale_of(&reminder.user, now).await?.lang;
             let until = parse_until(&until, lang, &reminder.timezone, now);
-            Ok(until.map_err(|problem| Invalid::new("until", problem))?)
+            until.map_err(|problem| Invalid::new("until", problem))
         }
-    }
+    })
 }
 
 async fn change(app: &App, id: ReminderId, change: Change, by: By) -> Result<Response, Problem> {

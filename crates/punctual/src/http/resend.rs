@@ -32,9 +32,9 @@ pub(super) async fn resend(
     Writer(caller): Writer,
     body: Input,
 ) -> Result<Response, Problem> {
-    let input = body.read::<ResendInput>(&[])?;
+    let (input, mut faults) = body.partly::<ResendInput>(&[])?;
     if input.failed == Some(false) {
-        return Err(Invalid::new("failed", "must be true: only runs that failed are sent again").into());
+        faults.add(Invalid::new("failed", "must be true: only runs that failed are sent again"));
     }
     let user = match input.user {
         Some(user) => {
@@ -48,11 +48,12 @@ pub(super) async fn resend(
         Some(user) => app.zone_of(user, now).await?,
         None => app.zone.clone(),
     };
-    let Some(since) = input.since else {
-        return Err(Invalid::new("since", "is missing; say since when, such as \"2h\" or \"today\"").into());
-    };
+    let missing = || Invalid::missing("since", "say since when, such as \"2h\" or \"today\"");
+    let since = input.since.ok_or_else(missing).and_then(|since| since_when(&since, &zone, now));
+    let since = faults.note(since).unwrap_or(now);
+    faults.finish()?;
     let query = FailedQuery {
-        since: since_when(&since, &zone, now)?,
+        since,
         user,
         tag: input.tag.as_deref().map(tag::one),
         channel: input.channel,

@@ -106,12 +106,23 @@ pub(super) async fn delete(
 /// The path in an address. Each level is decoded by itself: an escaped slash belongs to a name.
 fn path_of(uri: &Uri) -> Result<Path, Invalid> {
     let level = |level: &str| {
+        if !is_escaped(level) {
+            let problem =
+                "has a % that two digits do not follow; write %25 for a percent sign, %2F for a slash in a name";
+            return Err(Invalid::new("path", problem));
+        }
         let name = percent_decode_str(level).decode_utf8().map_err(|_| Invalid::new("path", "is not UTF-8"))?;
         Ok(name.replace('%', "%25").replace('/', "%2F"))
     };
     let given = uri.path().strip_prefix(ROUTE).unwrap_or_default();
     let levels: Vec<String> = given.split('/').map(level).collect::<Result<_, Invalid>>()?;
     parsed("path", &levels.join("/"))
+}
+
+/// Whether each percent sign stands for a byte, as two hexadecimal digits after it say.
+fn is_escaped(text: &str) -> bool {
+    let mut after = text.split('%').skip(1);
+    after.all(|after| after.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
 }
 
 fn parsed(field: &str, path: &str) -> Result<Path, Invalid> {
@@ -150,7 +161,7 @@ mod tests {
             let path = path_of(&format!("{ROUTE}{given}").parse().unwrap()).unwrap();
             assert_eq!(path.as_str(), expect, "{given}");
         }
-        for wrong in ["", "a//b", "a/", "%FF", "1/2/3/4/5/6/7/8/9"] {
+        for wrong in ["", "a//b", "a/", "%FF", "1/2/3/4/5/6/7/8/9", "50%", "50%2", "50%zz/a", "a/%%25"] {
             let invalid = path_of(&format!("{ROUTE}{wrong}").parse().unwrap()).unwrap_err();
             assert_eq!(invalid.field, "path", "{wrong}");
         }

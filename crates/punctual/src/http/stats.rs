@@ -7,14 +7,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
-use punctual_core::store::{StoreError, StoreStats};
+use punctual_core::store::{DatabaseState, JournalQuery, Start, StoreError, StoreStats};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
 use super::{App, BELIEVED_FOR_SECONDS, shown};
-use crate::wire::Stats;
+use crate::wire::{Database, JournalState, Stats, StatsQuery};
 
 /// How long a caller that must be answered soon, such as `/metrics`, waits for new counts.
 const LATEST_WAIT_MAX: Duration = Duration::from_secs(1);
@@ -22,6 +22,7 @@ const LATEST_WAIT_MAX: Duration = Duration::from_secs(1);
 /// What was counted, and when.
 pub(super) struct Counted {
     pub(super) stats: StoreStats,
+    database: DatabaseState,
     read_at: Timestamp,
 }
 
@@ -61,9 +62,27 @@ impl Cached {
         if let Some(fresh) = self.last().filter(|last| last.is_fresh(now)) {
             return Ok(fresh);
         }
-        let counted = Arc::new(Counted { stats: app.engine.store().stats(now).await?, read_at: now });
+        let store = app.engine.store();
+        let (stats, database) = (store.stats(now).await?, store.database().await?);
+        let counted = Arc::new(Counted { stats, database, read_at: now });
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&counted));
         Ok(counted)
+    }
+
+    /// The newest counts there are, however old; those who ask later get newer ones. Only the first caller of all waits.
+    async fn newest(&self, app: &Arc<App>) -> Result<Arc<Counted>, StoreError> {
+        let Some(last) = self.last() else { return self.get(app).await };
+        self.begin(app);
+        Ok(last)
+    }
+
+    /// Counts for those who ask later, unless the counts are fresh or somebody is at it.
+    pub(super) fn begin(&self, app: &Arc<App>) {
+        if !self.last().is_some_and(|last| last.is_fresh(app.now())) && self.counting.try_lock().is_ok() {
+            let app = Arc::clone(app);
+            // The age of the counts shows whether it worked.
+            tokio::spawn(async move { app.stats.get(&app).await.map(drop) });
+        }
     }
 
     /// The newest counts there are within a second, however old. Counting goes on when it takes longer, for the next caller.
@@ -92,17 +111,21 @@ impl Cached {
     }
 }
 
-/// Counts, at most ten seconds old.
+/// Counts, at most ten seconds old; or, with `stale=true`, the last that there are, at once.
 #[utoipa::path(
-    get, path = "/v1/stats", operation_id = "show_stats", tag = "server",
+    get, path = "/v1/stats", operation_id = "show_stats", tag = "server", params(StatsQuery),
     responses((status = 200, description = "Counts", body = Stats)),
 )]
 pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    params.only(&[])?;
+    let is_stale = params.only(&["stale"])?.flag("stale")?;
     caller.must_be_unbound()?;
-    let counted = app.stats.get(&app).await?;
+    let counted = if is_stale { app.stats.newest(&app).await? } else { app.stats.get(&app).await? };
     let (stats, now) = (&counted.stats, app.now());
     let metrics = app.engine.metrics();
+    // So that a caller sees what it did a moment ago.
+    app.engine.store().place().await?;
+    let newest = app.engine.store().journal(JournalQuery::new(Start::NEWEST, 1)).await?;
+    let DatabaseState { kind, version, schema, bytes } = counted.database.clone();
     let body = Stats {
         version: env!("CARGO_PKG_VERSION").into(),
         now,
@@ -115,6 +138,13 @@ pub(super) async fn show(State(app): State<Arc<App>>, caller: Caller, params: Pa
         in_flight: metrics.in_flight.get(),
         retries: metrics.retries.get(),
         queries: app.engine.store().queries(),
+        counted_at: counted.read_at,
+        database: Database { kind: kind.into(), version, schema, bytes, error: app.engine.health().store_error },
+        journal: JournalState {
+            first: newest.first,
+            last: newest.head,
+            last_at: newest.entries.first().map(|entry| entry.at),
+        },
     };
     Ok(shown::answer(StatusCode::OK, &body))
 }

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use punctual_channels::common::buttons;
 use punctual_core::channel::receive::Sender;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::phrase::TEXT_MAX;
 use punctual_engine::{Reply, Written};
 
@@ -30,7 +30,8 @@ pub(super) async fn take(
     OfChannels(Herald(caller)): OfChannels<Herald>,
     body: Input,
 ) -> Result<Response, Problem> {
-    let written = written(body.read(&[])?, &caller)?;
+    let (input, faults) = body.partly::<InboundInput>(&[])?;
+    let written = written(input, faults, &caller)?;
     let reply = app.engine.inbound(written).await?;
     let reminder = match &reply.made {
         Some(view) => Some(Box::new(owned(&app.shown_new(view, None).await)?)),
@@ -39,11 +40,12 @@ pub(super) async fn take(
     Ok(shown::answer(StatusCode::OK, &heard(&reply, reminder, &app)))
 }
 
-fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
+fn written(input: InboundInput, mut faults: Faults, caller: &Caller) -> Result<Written, Problem> {
     let InboundInput { user, channel, address, text, reply_to } = input;
-    let text = text.ok_or_else(|| Invalid::new("text", "is missing; send what the person wrote"))?;
+    let missing = || Invalid::missing("text", "send what the person wrote");
+    let text = faults.note(text.ok_or_else(missing)).unwrap_or_default();
     if text.len() > TEXT_MAX {
-        return Err(Invalid::new("text", format!("is {} bytes long; at most {TEXT_MAX}", text.len())).into());
+        faults.add(Invalid::new("text", format!("is {} bytes long; at most {TEXT_MAX}", text.len())));
     }
     let text_max = |field: &str, value: &Option<String>| match value {
         Some(value) if value.len() > 2048 => {
@@ -52,30 +54,23 @@ fn written(input: InboundInput, caller: &Caller) -> Result<Written, Problem> {
         _ => Ok(()),
     };
     for (field, value) in [("user", &user), ("channel", &channel), ("address", &address), ("reply_to", &reply_to)] {
-        text_max(field, value)?;
+        faults.note(text_max(field, value));
     }
+    if address.is_some() && channel.is_none() {
+        faults.add(Invalid::missing("channel", "an address is one of a channel"));
+    }
+    if user.is_none() && address.is_none() && caller.bound_to().is_none() {
+        faults.add(Invalid::missing("user", "say who wrote it, or send `channel` and `address`"));
+    }
+    faults.finish()?;
     if !caller.channels().is_empty() && !channel.as_deref().is_some_and(|channel| caller.uses(channel)) {
         let detail = format!("this key may only hand in what was written on {}; say on which", caller.named_channels());
         return Err(Problem::forbidden(detail).at_field("channel"));
     }
-    if address.is_some() && channel.is_none() {
-        return Err(Invalid::new("channel", "is missing; an address is one of a channel").into());
+    if let Some(user) = &user {
+        caller.must_be(user)?;
     }
-    let user = match user {
-        Some(user) => {
-            caller.must_be(&user)?;
-            Some(user)
-        }
-        None if address.is_none() => match caller.bound_to() {
-            Some(bound) => Some(bound.to_owned()),
-            None => {
-                return Err(
-                    Invalid::new("user", "is missing; say who wrote it, or send `channel` and `address`").into()
-                );
-            }
-        },
-        None => None,
-    };
+    let user = user.or_else(|| caller.bound_to().filter(|_| address.is_none()).map(str::to_owned));
     let sender = address.map(|address| Sender {
         person: vec![address.clone()],
         chat: vec![address],

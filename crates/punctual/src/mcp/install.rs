@@ -57,7 +57,7 @@ impl Assistant {
         let pretty = |value: serde_json::Value| format!("{value:#}");
         match (self, way.http) {
             (Self::ClaudeDesktop, _) => format!(
-                "{}\n\nmacOS: ~/Library/Application Support/Claude/claude_desktop_config.json\nWindows: %APPDATA%\\Claude\\claude_desktop_config.json",
+                "{}\n\nmacOS: ~/Library/Application Support/Claude/claude_desktop_config.json\nWindows: %APPDATA%\\Claude\\claude_desktop_config.json\nLinux: ~/.config/Claude/claude_desktop_config.json",
                 pretty(json!({ "mcpServers": { "punctual": program } }))
             ),
             (Self::ClaudeCode, false) => format!("claude mcp add punctual -- {}", shell(&way.program, &args)),
@@ -87,7 +87,7 @@ impl Assistant {
                 format!("{}\n\n.vscode/mcp.json, or \"MCP: Open User Configuration\"", pretty(config))
             }
             (Self::Zed, false) => {
-                let server = json!({ "source": "custom", "command": way.program, "args": args });
+                let server = json!({ "command": way.program, "args": args });
                 format!(
                     "{}\n\n~/.config/zed/settings.json",
                     pretty(json!({ "context_servers": { "punctual": server } }))

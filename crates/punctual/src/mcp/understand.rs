@@ -41,8 +41,7 @@ impl Scheduler<'_> {
                 return Err(Invalid::new("text", reason(&understood)).into());
             }
         }
-        let hangs_on_a_choice = understood["alternatives"].as_array().is_some_and(|others| !others.is_empty());
-        if !hangs_on_a_choice && !fields.contains_key("message") {
+        if alternatives(&understood).is_empty() && !fields.contains_key("message") {
             fields.insert("text".into(), text.into());
             return Ok(());
         }
@@ -72,7 +71,7 @@ impl Scheduler<'_> {
     /// The schedule of what was understood. The person is asked where it could be another.
     pub(super) fn choice(&self, understood: &Value, field: &str) -> Result<Value, Stop> {
         let first = schedule_of(understood).ok_or_else(|| Invalid::new(field, reason(understood)))?;
-        let others = understood["alternatives"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let others = alternatives(understood);
         let summary = |reading: &Value| reading["summary"].as_str().unwrap_or_default().to_owned();
         let mut readings = vec![(summary(understood), first)];
         readings.extend(others.iter().filter_map(|other| Some((summary(other), schedule_of(other)?))));
@@ -86,12 +85,38 @@ impl Scheduler<'_> {
     }
 }
 
+/// The other readings that are worth a question. At seven to eleven people mean the morning, unless they say otherwise: the answer says "at 08:00", and
+/// whoever meant the evening can say so. At twelve and at one to six they mean either.
+fn alternatives(understood: &Value) -> Vec<&Value> {
+    let others = understood["alternatives"].as_array().map(Vec::as_slice).unwrap_or_default();
+    others.iter().filter(|other| !is_evening_of_morning(understood, other)).collect()
+}
+
+/// Whether `other` is the same but for the half of the day, and `first` is a morning at seven to eleven.
+fn is_evening_of_morning(first: &Value, other: &Value) -> bool {
+    let (Some((first, hour)), Some((other, other_hour))) = (without_hour(first), without_hour(other)) else {
+        return false;
+    };
+    (7..=11).contains(&hour) && other_hour == hour + 12 && first == other
+}
+
+/// What a reading says, without the hour, and the hour.
+fn without_hour(reading: &Value) -> Option<(Value, u8)> {
+    let mut schedule = schedule_of(reading)?;
+    let (field, place) = if schedule["type"] == "once" { ("at", 11..13) } else { ("time", 0..2) };
+    let mut text = schedule[field].as_str()?.to_owned();
+    let hour = text.get(place.clone())?.parse().ok()?;
+    text.replace_range(place, "");
+    schedule[field] = text.into();
+    Some((schedule, hour))
+}
+
 /// The schedule that a reading of a text means.
 fn schedule_of(reading: &Value) -> Option<Value> {
     if reading["schedule"].is_object() {
         return Some(reading["schedule"].clone());
     }
-    let at = reading["at"].as_str().or_else(|| reading["from"].as_str())?;
+    let at = ["at", "due", "from"].into_iter().find_map(|field| reading[field].as_str())?;
     Some(json!({ "type": "once", "at": at }))
 }
 
@@ -127,9 +152,9 @@ mod tests {
 
         async fn ask(&self, request: Request) -> Result<Response, Failure> {
             if request.uri().path() == "/v1/parse" {
-                let (morning, evening) = ("2026-03-02T08:00:00Z", "2026-03-02T20:00:00Z");
-                let other = json!({ "at": evening, "summary": "in the evening" });
-                let read = json!({ "kind": "instant", "at": morning, "summary": "in the morning", "rest": "call mom", "alternatives": [other] });
+                let (noon, midnight) = ("2026-03-02T12:00:00Z", "2026-03-02T00:00:00Z");
+                let other = json!({ "at": midnight, "summary": "at midnight" });
+                let read = json!({ "kind": "instant", "at": noon, "summary": "at noon", "rest": "call mom", "alternatives": [other] });
                 return Ok(Response::new(Body::whole(read.to_string())));
             }
             *self.0.lock().unwrap() = serde_json::from_slice(request.body()).ok();
@@ -144,22 +169,49 @@ mod tests {
         let asked = Arc::new(Mutex::new(None));
         let acting = Acting { client: Client::over(Torn(Arc::clone(&asked))), user: None };
         let clock = SystemClock::start();
-        let Value::Object(arguments) = json!({ "action": "add", "text": "call mom at 8" }) else { unreachable!() };
+        let Value::Object(arguments) = json!({ "action": "add", "text": "call mom at 12" }) else { unreachable!() };
         let mut answers = Answers::default();
         let question =
             Scheduler::new(acting.clone(), &clock, &answers).call(arguments.clone(), None).await.unwrap_err();
         let titles: Vec<&str> = question.choices.iter().map(|(_, title)| title.as_str()).collect();
-        assert_eq!((question.key(), titles), (KEY, vec!["in the morning", "in the evening"]));
+        assert_eq!((question.key(), titles), (KEY, vec!["at noon", "at midnight"]));
         assert_eq!(*asked.lock().unwrap(), None, "nothing is made before the answer");
-        answers.put(KEY, Answer::Said("in the evening".into()));
+        answers.put(KEY, Answer::Said("at midnight".into()));
         let done = Scheduler::new(acting, &clock, &answers).call(arguments, None).await;
         assert!(done.is_ok(), "it asks no more");
         let made = asked.lock().unwrap().take().unwrap();
-        assert_eq!(made["schedule"], json!({ "type": "once", "at": "2026-03-02T20:00:00Z" }), "{made}");
+        assert_eq!(made["schedule"], json!({ "type": "once", "at": "2026-03-02T00:00:00Z" }), "{made}");
         assert_eq!(
             (made["message"].as_str(), made["original_text"].as_str()),
-            (Some("call mom"), Some("call mom at 8"))
+            (Some("call mom"), Some("call mom at 12"))
         );
+    }
+
+    #[test]
+    fn a_morning_is_taken_without_a_question_and_what_could_be_either_is_not() {
+        let once = |first: &str, other: &str| {
+            let at = |text: &str| format!("2026-03-0{text}:00+01:00");
+            json!({ "kind": "instant", "at": at(first), "alternatives": [{ "at": at(other) }] })
+        };
+        let daily = |first: &str, other: &str| {
+            let schedule = |time: &str| json!({ "type": "daily", "time": time });
+            json!({ "kind": "recurring", "schedule": schedule(first), "alternatives": [{ "schedule": schedule(other) }] })
+        };
+        for (reading, n_asked) in [
+            (once("2T08:00", "2T20:00"), 0),
+            (once("2T07:00", "2T19:00"), 0),
+            (once("2T11:30", "2T23:30"), 0),
+            (daily("09:00", "21:00"), 0),
+            (once("2T18:00", "2T06:00"), 1),
+            (once("2T14:00", "3T02:00"), 1),
+            (once("2T12:00", "2T00:00"), 1),
+            (once("2T20:00", "3T08:00"), 1),
+            (once("5T08:00", "9T08:00"), 1),
+            (once("2T08:00", "3T20:00"), 1),
+            (daily("18:00", "06:00"), 1),
+        ] {
+            assert_eq!(alternatives(&reading).len(), n_asked, "{reading}");
+        }
     }
 
     #[test]
@@ -169,6 +221,7 @@ mod tests {
             json!({ "kind": "instant", "at": "2026-03-02T08:00:00+01:00" }),
             json!({ "kind": "duration", "seconds": 60, "at": "2026-03-02T08:00:00+01:00" }),
             json!({ "kind": "interval", "from": "2026-03-02T08:00:00+01:00", "to": "2026-03-02T09:00:00+01:00" }),
+            json!({ "kind": "interval", "from": "2026-03-02T06:00:00+01:00", "due": "2026-03-02T08:00:00+01:00" }),
         ] {
             assert_eq!(schedule_of(&reading), Some(once.clone()), "{reading}");
         }

@@ -16,7 +16,7 @@ pub(crate) mod links;
 mod signals;
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use punctual_channels::common::fields::Fields;
 use punctual_channels::common::links::Links;
-use punctual_channels::{Console, Shadow, Webhook, setup, webhook};
+use punctual_channels::{Console, Shadow, Webhook, Webpush, setup, webhook, webpush};
 use punctual_core::alarm::Alarm;
 use punctual_core::channel::Channel;
 use punctual_core::clock::{Clock, Machine, Random, within};
@@ -69,7 +69,7 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
         tracing::warn!("{warning}");
     }
     let machine = machine();
-    check_channels(&config, &machine.clock)?;
+    check_channels(&config, &machine)?;
     let descriptors = connections::descriptors::divide();
     let mut signals = signals::Signals::listen().context("cannot listen for signals")?;
     let Machine { clock, random } = machine.clone();
@@ -97,7 +97,9 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
     let local_links = LocalLinks::of(&config, &url);
     let server = server(&config, &url, &secrets, &clock);
     let links = server.links.clone();
-    let mut channels = channels(&config, Some(secrets.webhook), server)?;
+    let webpush_key = secrets.webpush.public().to_owned();
+    let browsers = browsers(&config, secrets.webpush, server.links.clone(), &machine)?;
+    let mut channels = channels(&config, Some(secrets.webhook), browsers, server)?;
     settings.shared = shared(settings.shared, &config, &channels);
     if let Opened::Postgres(store) = &database {
         publish(store, &config, &channels).await;
@@ -149,12 +151,15 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
             config.public_url.as_deref().unwrap_or(&url),
             config.allowed_hosts.iter().cloned(),
         ),
+        origins: http::Origins::new(&config.cors_origins),
         database: config.database.file().unwrap_or(&config.data_dir).to_owned(),
         metrics_key: config.metrics_key,
         links,
+        webpush_key,
         sources: Some(sources),
         local_links: local_links.clone(),
         shadow,
+        in_force: config.in_force.clone(),
         stopping: stopping.clone(),
     });
     let cert = config.tls.as_ref().map(|files| files.cert.as_path());
@@ -163,10 +168,11 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
         signals::Signals::reloads(move || tls.reload()).context("cannot listen for SIGHUP")?;
     }
     say_ready(address, &config, &engine.settings().node, local_links.as_ref());
+    say_sign_in(&app);
 
     heartbeat::start(&engine, config.heartbeat.clone(), &stop);
     tokio::spawn(http::write_key_uses(Arc::clone(&app), stopping.clone()));
-    let router = http::router(Arc::clone(&app), &config.cors_origins);
+    let router = http::router(Arc::clone(&app));
     let listener = Listener { socket: listener, tls };
     let serving = connections::serve(listener, router, descriptors.connections_max, Arc::clone(&clock), stopping);
     let serving = tokio::spawn(serving);
@@ -273,8 +279,8 @@ fn server(config: &Config, url: &str, secrets: &secrets::Secrets, clock: &Arc<dy
 }
 
 /// Refuses settings of channels that cannot be right, before anything is made or opened.
-pub(crate) fn check_channels(config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<()> {
-    let server = setup::Server::new(Arc::clone(clock));
+pub(crate) fn check_channels(config: &Config, machine: &Machine) -> anyhow::Result<()> {
+    let server = setup::Server::new(Arc::clone(&machine.clock));
     let mut made: BTreeMap<String, Arc<dyn Channel>> = BTreeMap::new();
     for wanted in &config.channels {
         made.insert(wanted.name.clone(), channel(wanted, &server)?);
@@ -282,6 +288,9 @@ pub(crate) fn check_channels(config: &Config, clock: &Arc<dyn Clock>) -> anyhow:
     made.insert("console".into(), Arc::new(Console::stdout()));
     let webhook = webhook::Config { allow_private: config.webhook.allow_private, ..webhook::Config::default() };
     made.insert("webhook".into(), Arc::new(Webhook::new(webhook)?));
+    // Nothing is sent, so any key will do.
+    let key = webpush::VapidKey::make(&*machine.random).parse()?;
+    made.insert("webpush".into(), Arc::new(browsers(config, key, None, machine)?));
     check_default(&config.default_channel.address, &made)?;
     config.subscriptions.iter().try_for_each(|subscription| check_subscription(subscription, &made))?;
     for WatchConfig { watch, .. } in &config.watches {
@@ -345,9 +354,22 @@ fn channel(wanted: &ChannelConfig, server: &setup::Server) -> anyhow::Result<Arc
     made.map_err(|invalid| anyhow!("channels.{}.{invalid}", wanted.name))
 }
 
+/// The channel that reaches browsers.
+fn browsers(
+    config: &Config,
+    key: webpush::VapidKey,
+    links: Option<Links>,
+    machine: &Machine,
+) -> anyhow::Result<Webpush> {
+    let contact = config.webpush.contact.clone();
+    let allow_private = config.webpush.allow_private;
+    Ok(Webpush::new(webpush::Config { key, contact, allow_private, links, machine: machine.clone() })?)
+}
+
 fn channels(
     config: &Config,
     secret: Option<webhook::Secret>,
+    browsers: Webpush,
     server: setup::Server,
 ) -> anyhow::Result<BTreeMap<String, Arc<dyn Channel>>> {
     let webhook = Webhook::new(webhook::Config {
@@ -361,6 +383,7 @@ fn channels(
     let mut channels: BTreeMap<String, Arc<dyn Channel>> = BTreeMap::new();
     channels.insert("console".into(), Arc::new(Console::stdout()));
     channels.insert("webhook".into(), Arc::new(webhook));
+    channels.insert("webpush".into(), Arc::new(browsers));
     for wanted in &config.channels {
         channels.insert(wanted.name.clone(), channel(wanted, &server)?);
     }
@@ -450,6 +473,14 @@ fn say_ready(address: SocketAddr, config: &Config, node: &str, local_links: Opti
     if io::stderr().is_terminal() {
         eprintln!("\n  A first reminder, from another terminal:  punctual add \"drink a glass of water\" --in 1m");
         eprintln!("  Everything is kept in {}; Ctrl-C stops.\n", config.database);
+    }
+}
+
+/// Says how to open the page as the admin: one plain line, whatever the format of the log. It is for the person who starts the server.
+fn say_sign_in(app: &http::App) {
+    if let Some(url) = app.admin_sign_in_link() {
+        // A server whose output nobody reads serves all the same.
+        let _ = writeln!(io::stdout(), "sign in: {url}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The admin's key, and the secrets of webhooks and links, made on first start.
+//! The admin's key, and the secrets of webhooks, web push and links, made on first start.
 //!
 //! A server alone keeps them in its data directory. Nodes on one PostgreSQL share them through the database: a setting wins, then what
 //! the database has, then a file that is there already, then something new. A node keeps the files as well, for the people and
@@ -13,6 +13,7 @@ use anyhow::{Context, anyhow};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use punctual_channels::webhook;
+use punctual_channels::webpush::VapidKey;
 use punctual_core::clock::{Clock, Random};
 use punctual_core::id::hex;
 use punctual_core::invalid::Invalid;
@@ -30,6 +31,8 @@ pub(super) const ADMIN_KEY_FILE: &str = "admin.key";
 const WEBHOOK_SECRET_FILE: &str = "webhook.secret";
 /// Where the secret of the answer links is kept, in the data directory.
 const LINK_SECRET_FILE: &str = "link.secret";
+/// Where the key that signs pushes to browsers is kept, in the data directory.
+const WEBPUSH_KEY_FILE: &str = "webpush.key";
 /// Shorter keys can be guessed, and are refused.
 const KEY_LENGTH_MIN: usize = 16;
 /// How often a node says that it still uses its admin key. The database believes it for a day.
@@ -41,6 +44,8 @@ pub(super) struct Secrets {
     pub(super) webhook: webhook::Secret,
     /// Proves the answer links.
     pub(super) link: Secret,
+    /// Signs pushes to browsers.
+    pub(super) webpush: VapidKey,
     /// Fingerprints of the secrets, by which other nodes see whether theirs are the same.
     pub(super) shared: Shared,
 }
@@ -55,6 +60,7 @@ pub(super) struct AdminKey {
 /// Refuses settings that cannot be right, before the database is made or opened.
 pub(super) fn check(config: &Config) -> anyhow::Result<()> {
     config.webhook.secret.as_ref().map_or(Ok(()), |secret| signing(secret).map(drop))?;
+    config.webpush.key.as_ref().map_or(Ok(()), |key| vapid(key).map(drop))?;
     set_admin_key().map(drop)
 }
 
@@ -69,16 +75,26 @@ pub(super) async fn all(config: &Config, database: &Opened, random: &dyn Random)
     let set = config.link_secret.as_ref();
     let link = Wanted { name: "link_secret", set, file: LINK_SECRET_FILE, check: |_| Ok(()) };
     let link = link.find(config, database, || random_text(random)).await?;
+    let set = config.webpush.key.as_ref();
+    let webpush = Wanted { name: "webpush_key", set, file: WEBPUSH_KEY_FILE, check: |text| vapid(text).map(drop) };
+    let webpush = webpush.find(config, database, || VapidKey::make(random)).await?;
     let shared = Shared::default()
         .with("webhook_secret", &fingerprint("webhook_secret", &webhook))
-        .with("link_secret", &fingerprint("link_secret", &link));
-    Ok(Secrets { admin, webhook: signing(&webhook)?, link, shared })
+        .with("link_secret", &fingerprint("link_secret", &link))
+        .with("webpush_key", &fingerprint("webpush_key", &webpush));
+    Ok(Secrets { admin, webhook: signing(&webhook)?, link, webpush: vapid(&webpush)?, shared })
 }
 
 /// The secret that signs webhooks. The problem says what is wrong without repeating it.
 fn signing(text: &Secret) -> anyhow::Result<webhook::Secret> {
     let read = text.expose().parse();
     read.map_err(|invalid: Invalid| anyhow!("webhook_secret: {}", invalid.problem))
+}
+
+/// The key that signs pushes. The problem says what is wrong without repeating it.
+fn vapid(text: &Secret) -> anyhow::Result<VapidKey> {
+    let read = text.expose().parse();
+    read.map_err(|invalid: Invalid| anyhow!("webpush_key: {}", invalid.problem))
 }
 
 /// The key from the environment, else the one in the data directory, else a new one.

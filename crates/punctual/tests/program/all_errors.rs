@@ -129,3 +129,44 @@ async fn everything_else_that_is_put_is_told_all_of_it_too() {
     let expect = [("url", "invalid"), ("alarms", "invalid"), ("every", "invalid")];
     check(&server, Method::PUT, "/v1/users/ann/calendars/work", calendar, &expect).await;
 }
+
+#[tokio::test]
+async fn everything_that_is_asked_is_told_all_of_it_too() {
+    let home = Home::new();
+    let server = home.serve();
+    let key = json!({ "user": 5, "scopes": ["read", "fly", "swim"], "channels": ["pigeon"], "rate": "often", "expires_at": "yesterday", "id": "x" });
+    let expect = [
+        ("id", "read_only"),
+        ("user", "wrong_type"),
+        ("name", "missing"),
+        ("channels[0]", "invalid"),
+        ("scopes[1]", "invalid"),
+        ("scopes[2]", "invalid"),
+        ("rate", "invalid"),
+        ("expires_at", "invalid"),
+    ];
+    check(&server, Method::POST, "/v1/keys", key, &expect).await;
+    let parse = json!({ "lang": "klingon", "tz": "Mars/Olympus", "now": "never", "colour": 1 });
+    let expect =
+        [("colour", "unknown_field"), ("text", "missing"), ("lang", "invalid"), ("tz", "invalid"), ("now", "invalid")];
+    check(&server, Method::POST, "/v1/parse", parse, &expect).await;
+    let inbound = json!({ "text": 5, "address": "1", "reply_to": "x".repeat(3000) });
+    let expect = [("text", "wrong_type"), ("reply_to", "invalid"), ("channel", "missing")];
+    check(&server, Method::POST, "/v1/inbound", inbound, &expect).await;
+    check(&server, Method::POST, "/v1/inbound", json!({}), &[("text", "missing"), ("user", "missing")]).await;
+    let resend = json!({ "failed": false, "since": "next year", "tag": 5 });
+    let expect = [("tag", "wrong_type"), ("failed", "invalid"), ("since", "invalid")];
+    check(&server, Method::POST, "/v1/resend", resend, &expect).await;
+
+    let made = server.create(json!({ "text": "tea in an hour" })).await;
+    let path = |verb: &str| format!("/v1/reminders/{}/{verb}", made["id"].as_str().unwrap());
+    let snooze = json!({ "run": "x", "minutes": 0, "channel": "x".repeat(300), "held": true });
+    let expect = [("run", "wrong_type"), ("held", "unknown_field"), ("channel", "invalid"), ("minutes", "invalid")];
+    check(&server, Method::POST, &path("snooze"), snooze, &expect).await;
+    let ack = json!({ "minutes": 5, "until": "noon", "held": true });
+    let expect = [("minutes", "unknown_field"), ("until", "unknown_field"), ("held", "unknown_field")];
+    check(&server, Method::POST, &path("ack"), ack, &expect).await;
+    let resend = json!({ "minutes": 5, "text": "x", "colour": 1 });
+    let expect = [("colour", "unknown_field"), ("minutes", "unknown_field"), ("text", "unknown_field")];
+    check(&server, Method::POST, &path("resend"), resend, &expect).await;
+}

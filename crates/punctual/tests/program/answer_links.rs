@@ -161,7 +161,7 @@ async fn a_link_that_is_not_ours_finds_nothing() {
             assert_eq!(program(&server, method, path).await.0, 404);
         }
     }
-    let request = server.request(Method::GET, &forged).header("accept-language", "fr, de-AT;q=0.8, en;q=0.5");
+    let request = server.request(Method::GET, &forged).header("accept-language", "it, de-AT;q=0.8, en;q=0.5");
     let page = soon(soon(request.send()).await.unwrap().text()).await.unwrap();
     assert!(page.contains("Dieser Link ist ungültig."), "{page}");
     assert_eq!(state(&server, &run).await, "awaiting_ack");

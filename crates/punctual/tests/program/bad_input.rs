@@ -149,7 +149,7 @@ async fn a_thing_that_is_not_there_is_not_found() {
     let server = home.serve();
     let id = "0198c0de-0000-7000-8000-000000000000";
     for (method, path, status, words) in [
-        (Method::GET, "/".to_owned(), 404, "/openapi.json"),
+        (Method::GET, "/v2".to_owned(), 404, "/openapi.json"),
         (Method::GET, "/v1/reminder".to_owned(), 404, "nothing at /v1/reminder"),
         (Method::PUT, "/v1/reminders".to_owned(), 405, "PUT is not possible"),
         (Method::GET, format!("/v1/reminders/{id}"), 404, "no such reminder"),

@@ -113,6 +113,7 @@ fn row(method: &str, path: &str, world: &World) -> Row {
             named(format!("/v1/reminders/{reminder}"), Some(json!({ "message": "mine now" })))
         }
         ("get", "/v1/reminders/{id}/occurrences") => named(format!("/v1/reminders/{reminder}/occurrences"), None),
+        ("get", "/v1/occurrences") => list("?from=today&to=2099-01-01&limit=500", [200, 200]),
         ("get", "/v1/occurrences/{id}") => named(format!("/v1/occurrences/{reminder}-1"), None),
         ("post", "/v1/reminders/{id}/{verb}") => {
             let verbs = ["ack", "snooze", "dismiss", "pause", "resume", "skip", "fire", "undo", "resend"];
@@ -168,6 +169,9 @@ fn row(method: &str, path: &str, world: &World) -> Row {
         ("get", "/v1/stream") => list("", [200, 403]),
         // Without the headers that ask for a WebSocket; what its methods find is what their routes do.
         ("get", "/v1/ws") => list("", [426, 403]),
+        // Without the header that accepts streams; what its tools find is what their routes do.
+        ("post", "/mcp") => asked(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }), [406, 406]),
+        ("delete", "/mcp") => list("", [400, 400]),
         ("get", "/v1/export") => list("", [200, 403]),
         ("post", "/v1/import") => {
             asked(json!({ "source": "x", "items": [{ "key": "1", "reminder": of_bob }] }), [403, 403])
@@ -182,7 +186,11 @@ fn row(method: &str, path: &str, world: &World) -> Row {
         ("post", "/v1/watches/{name}/run") => named(format!("/v1/watches/{watch}/run"), None),
         ("post", "/v1/watches/{name}/test") => named(format!("/v1/watches/{watch}/test"), None),
         ("get", "/v1/stats") => list("", [403, 403]),
+        ("get", "/v1/nodes") => list("", [403, 403]),
+        ("get", "/v1/lateness") => list("", [403, 403]),
         ("get", "/v1/settings") => list("", [200, 200]),
+        ("get", "/v1/caller") => list("", [200, 200]),
+        ("post", "/v1/sign-in") => asked(json!({}), [200, 200]),
 
         ("get" | "post", "/a/{token}") => Row::Open("the link is the proof"),
         ("get", "/calendar/{file}") => Row::Open("the address is the proof"),

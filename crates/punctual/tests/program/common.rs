@@ -96,6 +96,13 @@ impl Home {
         self.serve_unchosen_with(&[])
     }
 
+    /// A running server at an address that was chosen before.
+    pub(crate) fn serve_at(&self, listen: &str) -> Server {
+        let mut command = self.command(["serve", "--listen", listen]);
+        command.env("PUNCTUAL_DEFAULT_CHANNEL", "console");
+        Server::start(command, self.data_dir(), None)
+    }
+
     pub(crate) fn serve_unchosen_with(&self, env: &[(&str, &str)]) -> Server {
         let mut command = self.command(["serve", "--listen", "127.0.0.1:0"]);
         command.env("PUNCTUAL_WEBHOOK_ALLOW_PRIVATE", "true").envs(env.iter().copied());
@@ -175,7 +182,7 @@ pub(crate) struct Server {
 
 impl Server {
     #[expect(clippy::disallowed_methods, reason = "another process is waited for, and its time is real")]
-    fn start(mut command: Command, data_dir: PathBuf, key: Option<&(&str, &str)>) -> Self {
+    pub(crate) fn start(mut command: Command, data_dir: PathBuf, key: Option<&(&str, &str)>) -> Self {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = lines_of(child.stderr.take().unwrap());
         let mut seen = Vec::new();

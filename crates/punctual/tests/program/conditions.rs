@@ -199,3 +199,28 @@ async fn an_answer_that_is_given_again_says_where_the_thing_is() {
     assert_eq!(places[0], places[1]);
     assert_eq!(server.call(Method::GET, &places[0], None).await.0, 200);
 }
+
+#[tokio::test]
+async fn a_key_is_changed_as_the_caller_has_seen_it() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let made = send(&server, "POST", "/v1/keys", &[], Some(&json!({ "name": "bot" }))).await;
+        assert_eq!(made.status(), 201);
+        let (tag, place) = (tag_of(made.headers()), made.headers()["location"].to_str().unwrap().to_owned());
+        let read = send(&server, "GET", &place, &[], None).await;
+        assert_eq!((read.status().as_u16(), tag_of(read.headers())), (200, tag.clone()));
+        assert_eq!(send(&server, "GET", &place, &[("if-none-match", &tag)], None).await.status(), 304);
+        let other = "\"0123456789abcdef-0123456789abcdef\"";
+        let rotate = format!("{place}/rotate");
+        assert_eq!(send(&server, "POST", &rotate, &[("if-match", other)], None).await.status(), 412);
+        let rotated = send(&server, "POST", &rotate, &[("if-match", &tag)], None).await;
+        assert_eq!(rotated.status(), 200);
+        let second = tag_of(rotated.headers());
+        assert_ne!(second, tag);
+        assert_eq!(send(&server, "POST", &rotate, &[("if-match", &tag)], None).await.status(), 412);
+        assert_eq!(send(&server, "DELETE", &place, &[("if-match", &tag)], None).await.status(), 412);
+        assert_eq!(tag_of(send(&server, "GET", &place, &[], None).await.headers()), second, "it has stayed as it was");
+        assert_eq!(send(&server, "DELETE", &place, &[("if-match", &second)], None).await.status(), 204);
+    }
+}

@@ -202,6 +202,18 @@ async fn a_repeated_request_for_a_key_is_refused_and_makes_no_second_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_signs_in_is_not_kept_for_a_repeated_request() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let (status, link, _) = post(&server, &server.key, "/v1/sign-in", "k", &json!({})).await;
+        assert_eq!((status, link["url"].is_string()), (200, true), "{link}");
+        let (status, problem, _) = post(&server, &server.key, "/v1/sign-in", "k", &json!({})).await;
+        assert_eq!((status, problem["code"].as_str()), (409, Some("shown_once")), "{problem}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_repeat_while_the_first_is_under_way_is_refused_and_does_nothing() {
     let home = Home::new();
     let server = home.serve();

@@ -51,6 +51,13 @@ fn every_kind_of_time_has_its_answer() {
         (&json!("2026-03-02T09:30:00+01:00"), &json!("2026-03-02T11:00:00+01:00"))
     );
 
+    let afternoon = parsed(&home, "tomorrow afternoon", &["--lang", "en"]);
+    let expect = json!({
+        "kind": "interval", "from": "2026-03-02T12:00:00+01:00", "to": "2026-03-02T18:00:00+01:00", "due": "2026-03-02T15:00:00+01:00",
+        "grain": "hour", "rest": "", "summary": "Mon 2 Mar 2026 at 15:00, Europe/Berlin", "lang": "en",
+    });
+    assert_eq!(afternoon, expect);
+
     let duration = parsed(&home, "20 minutes pizza", &["--lang", "en"]);
     assert_eq!((duration["kind"].as_str(), duration["seconds"].as_u64()), (Some("duration"), Some(1200)));
     assert_eq!(
@@ -183,20 +190,20 @@ async fn the_api_knows_the_language_and_the_zone_of_the_user() {
     assert_eq!(answer["at"], "2026-03-02T08:00:00-02:00");
     let (status, answer) = parse(json!({ "text": "put the cake in the oven", "lang": "en" })).await;
     assert_eq!((status.as_u16(), answer["kind"].as_str()), (200, Some("none")), "no time is an answer");
-    let bob = json!({ "habits": { "date_order": "month_first", "evening": "18:00", "day": "10:00" } });
+    let bob = json!({ "habits": { "date_order": "month_first", "evening": "20:00", "day": "10:00" } });
     let (status, kept) = server.call(Method::PUT, "/v1/users/bob", Some(bob.clone())).await;
     assert_eq!((status.as_u16(), &kept["habits"]), (201, &bob["habits"]), "{kept}");
-    for (text, at) in [
-        ("5/4 at 09:00", "2026-05-04T09:00:00+01:00"),
-        ("tomorrow evening", "2026-03-02T18:00:00+01:00"),
-        ("tomorrow", "2026-03-02T10:00:00+01:00"),
+    for (text, field, at) in [
+        ("5/4 at 09:00", "at", "2026-05-04T09:00:00+01:00"),
+        ("tomorrow evening", "due", "2026-03-02T20:00:00+01:00"),
+        ("tomorrow", "at", "2026-03-02T10:00:00+01:00"),
     ] {
         let body = json!({ "text": text, "now": now, "user": "bob", "lang": "en", "tz": "+01:00" });
-        assert_eq!(parse(body).await.1["at"], at, "{text}");
+        assert_eq!(parse(body).await.1[field], at, "{text}");
     }
     let body = json!({ "text": "tomorrow evening water the plants", "user": "bob", "lang": "en" });
     let (_, made) = server.call(Method::POST, "/v1/reminders", Some(body)).await;
-    assert!(made["understood"]["at"].as_str().unwrap().contains("T18:00:00"), "{made}");
+    assert!(made["understood"]["due"].as_str().unwrap().contains("T20:00:00"), "{made}");
     let wrong = json!({ "habits": { "morning": "early" } });
     let (status, problem) = server.call(Method::PUT, "/v1/users/bob", Some(wrong)).await;
     assert_eq!((status.as_u16(), problem["field"].as_str()), (422, Some("habits.morning")), "{problem}");

@@ -60,7 +60,8 @@ fn a_default_channel_without_an_address_is_told_what_to_write() {
     run(&serve, "nt").fails(1, &[right]);
     run(&serve, "webhook").fails(1, &["such as \"webhook:https://example.org/hook\""]);
     run(&serve, "nt:a topic").fails(1, &["default_channel: `nt:a topic`: ", "such as \"nt:my-topic\""]);
-    run(&serve, "nowhere").fails(1, &["default_channel: unknown channel `nowhere`; known are console, nt, webhook"]);
+    run(&serve, "nowhere")
+        .fails(1, &["default_channel: unknown channel `nowhere`; known are console, nt, webhook, webpush"]);
     assert!(!home.data_dir().exists(), "nothing was made");
     let checked = run(&["doctor"], "nt");
     assert_eq!(checked.code, Some(1));

@@ -27,6 +27,8 @@ const VERSIONS: &[&str] = &[
     include_str!("migrations/10.sql"),
     include_str!("migrations/11.sql"),
     include_str!("migrations/12.sql"),
+    include_str!("migrations/13.sql"),
+    include_str!("migrations/14.sql"),
 ];
 /// The lock by which nodes that start at once take turns. Only a role with rights on the table can take it, and reading goes on meanwhile; an
 /// advisory lock could be taken, and kept, by any role that may connect.

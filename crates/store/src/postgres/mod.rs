@@ -22,6 +22,7 @@ mod coming;
 mod create;
 mod dead;
 mod duty;
+mod ended;
 mod erase;
 mod event;
 mod fault;
@@ -33,11 +34,13 @@ mod imported;
 mod inbound;
 mod journal;
 mod keep;
+mod lateness;
 mod lease;
 mod listen;
 mod migrate;
 mod node;
 mod open;
+mod overview;
 mod person;
 mod pipeline;
 mod pool;
@@ -221,6 +224,7 @@ async fn rotate_key(db: &Connection<'_>, id: &str, rotation: &Rotation, who: &Wh
         db.rollback().await?;
         return Ok(None);
     };
+    who.expects.check(|| Some(key.version()))?;
     let (key, writes) = key_rotated(key, rotation, who.clone());
     keep::put_secrets(db, &key).await?;
     pipeline::both(write::write(db, Shards::ALL, &writes), db.commit()).await?;
@@ -234,6 +238,7 @@ async fn delete_key(db: &Connection<'_>, id: &str, who: &Who, now: Timestamp) ->
         db.rollback().await?;
         return Ok(false);
     };
+    who.expects.check(|| Some(key.version()))?;
     let writes = key_deleted(&key, who.clone(), now);
     pipeline::both(write::write(db, Shards::ALL, &writes), db.commit()).await?;
     Ok(true)
@@ -484,6 +489,14 @@ impl Store for PostgresStore {
 
     async fn revive(&self, address: &Address) -> Result<bool, StoreError> {
         write!(self, Normal, db => dead::revive(&db, address))
+    }
+
+    async fn end_sessions(&self, name: &str, at: Timestamp, forgotten: Timestamp) -> Result<(), StoreError> {
+        write!(self, Normal, db => ended::end(&db, name, at, forgotten))
+    }
+
+    async fn sessions_ended(&self, names: Vec<String>) -> Result<Option<Timestamp>, StoreError> {
+        read!(self, db => ended::ended(&db, &names))
     }
 
     async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError> {

@@ -2,7 +2,8 @@
 
 use punctual_core::id::ReminderId;
 use punctual_core::shard::Shards;
-use punctual_core::store::{Beat, Follows, Pulse};
+use punctual_core::store::{About, Beat, Follows, KnownNode, KnownNodes, Pulse, StoreError};
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
@@ -35,9 +36,10 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
     };
     // The housekeeping and the echo are part of the same statement, so that a node that lives costs one query a second.
     let sql = format!(
-        "with {housekeeping} beaten as (insert into punctual.node as n (name, started_at, seen_at, shared, follows) \
-         values ($1, clock_timestamp(), clock_timestamp(), $3, $4) \
-         on conflict (name) do update set seen_at = clock_timestamp(), shared = excluded.shared, follows = excluded.follows) \
+        "with {housekeeping} beaten as (insert into punctual.node as n (name, started_at, seen_at, shared, follows, about) \
+         values ($1, clock_timestamp(), clock_timestamp(), $3, $4, $6) \
+         on conflict (name) do update set seen_at = clock_timestamp(), shared = excluded.shared, follows = excluded.follows, \
+           about = excluded.about) \
          select array(select name from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR}), least({first_at}), \
          case when $2 is not null then pg_notify('{CHANNEL}', 'beat ' || $2) end, clock_timestamp(), \
          array(select distinct shared from punctual.node where seen_at > clock_timestamp() - {LIVES_FOR} and shared is not null), \
@@ -53,6 +55,7 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
                 (&beat.shared, Type::TEXT),
                 (&(beat.follows != Follows::No), Type::BOOL),
                 (&(beat.follows == Follows::Begins), Type::BOOL),
+                (&beat.about.to_stored(), Type::TEXT),
             ],
         )
         .await?;
@@ -74,6 +77,29 @@ pub(super) async fn beat(db: &Connection<'_>, beat: &Beat) -> Result<Pulse, Faul
         head: get(found, 6)?,
         unplaced: get(found, 7)?,
     })
+}
+
+/// The nodes that live, or did within the last minute.
+pub(super) async fn known(db: &Connection<'_>) -> Result<KnownNodes, Fault> {
+    let sql = format!(
+        "select name, started_at, seen_at, seen_at > clock_timestamp() - {LIVES_FOR}, about, clock_timestamp() from punctual.node \
+         where seen_at > clock_timestamp() - {KEPT_FOR} order by name"
+    );
+    let rows = db.rows(&sql, &[]).await?;
+    let now = rows.first().map(|row| row::instant(row, 5)).transpose()?;
+    let node = |row: &Row| -> Result<KnownNode, StoreError> {
+        let about: Option<String> = get(row, 4)?;
+        Ok(KnownNode {
+            name: get(row, 0)?,
+            since: row::instant(row, 1)?,
+            seen_at: row::instant(row, 2)?,
+            is_alive: get(row, 3)?,
+            about: About::from_stored(about.as_deref()),
+        })
+    };
+    let nodes = rows.iter().map(node).collect::<Result<Vec<_>, _>>()?;
+    // A node that asks has said a second ago that it lives; without any there is no time to tell.
+    Ok(KnownNodes { now: now.unwrap_or(jiff::Timestamp::UNIX_EPOCH), nodes })
 }
 
 pub(super) async fn leave(db: &Connection<'_>, node: &str) -> Result<(), Fault> {

@@ -5,8 +5,8 @@ use punctual_core::occurrence::{Attempt, StateKind};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
-    UpcomingQuery,
+    CHANNEL_LOOKED_AT_MAX, COUNTED_MAX, HowMany, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats,
+    Trail, Upcoming, UpcomingQuery,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -25,7 +25,8 @@ const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending
     from punctual.occurrence o where o.reminder_id = r.id \
     and o.state in ('scheduled', 'snoozed', 'waiting', 'pending_retry')) as next_run on true";
 
-fn views() -> String {
+/// The columns of reminders as people see them, and where they come from.
+pub(super) fn views() -> String {
     format!("{} from punctual.reminder r {NEXT_RUN}", view_columns())
 }
 
@@ -33,7 +34,8 @@ fn view_columns() -> String {
     format!("select {}, {}, next_run.at, next_run.snoozed_until", rows::REMINDER, rows::PROGRESS)
 }
 
-fn view(found: &Row) -> Result<ReminderView, StoreError> {
+/// Reads [`views`].
+pub(super) fn view(found: &Row) -> Result<ReminderView, StoreError> {
     rows::view(&mut Reader::new(found, 0))
 }
 
@@ -82,6 +84,21 @@ pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Res
     each(&db.rows(&sql, &chosen.params()).await?, view)
 }
 
+/// How many of the first reminders of its user or its tag a query asks for.
+pub(super) async fn count(db: &Connection<'_>, query: &ReminderQuery) -> Result<HowMany, Fault> {
+    let chosen = Chosen::of(&ReminderQuery { before: None, ..query.clone() });
+    let (keys, rest) = chosen.wheres.split_at(chosen.n_keys);
+    let Chosen { source, next_run, .. } = &chosen;
+    let sql = format!(
+        "select count(*), count(*) filter (where is_wanted) from (select (true{rest}) as is_wanted {source} {next_run} \
+         where {keys} limit {COUNTED_MAX}) as looked_at"
+    );
+    let rows = db.rows(&sql, &chosen.params()).await?;
+    let Some(found) = rows.first() else { return Err(impossible("a count has no row").into()) };
+    let number = |index: usize| usize::try_from(get::<i64>(found, index)?).map_err(impossible);
+    Ok(HowMany { n: number(1)?, is_all: number(0)? < COUNTED_MAX })
+}
+
 /// The last of the reminders at which [`reminders`] looks for one that goes by a channel; none if that is all of them.
 pub(super) async fn looks_to(db: &Connection<'_>, query: &ReminderQuery) -> Result<Option<ReminderId>, Fault> {
     let mut chosen = Chosen::of(query);
@@ -97,6 +114,8 @@ struct Chosen {
     /// The join of when they are due next, where that is asked for.
     next_run: &'static str,
     wheres: String,
+    /// How much of that an index finds: whose they are, and their tag.
+    n_keys: usize,
     /// The id by which they are in order.
     order: &'static str,
     values: Vec<(Box<dyn ToSql + Sync + Send>, Type)>,
@@ -117,13 +136,14 @@ impl Chosen {
             ("from punctual.reminder r", "r.user_id", "r.id")
         };
         let next_run = if query.from.is_some() || query.to.is_some() { NEXT_RUN } else { "" };
-        let mut chosen = Self { source, next_run, wheres: "true".to_owned(), order, values: Vec::new() };
+        let mut chosen = Self { source, next_run, wheres: "true".to_owned(), n_keys: 0, order, values: Vec::new() };
         if let Some(tag) = &query.tag {
             chosen.add("tagged.tag = {}", Box::new(row::clean(tag).into_owned()), Type::TEXT);
         }
         if let Some(user) = &query.user {
             chosen.add(&format!("{user_id} = {{}}"), Box::new(user.clone()), Type::TEXT);
         }
+        chosen.n_keys = chosen.wheres.len();
         match query.status {
             Some(StatusFilter::Is(status)) => chosen.add("r.status = {}", Box::new(status.as_str()), Type::TEXT),
             Some(StatusFilter::LastRun(end)) => chosen.add("r.last_status = {}", Box::new(end.as_str()), Type::TEXT),

@@ -18,8 +18,11 @@ use super::row::{clean, int, micros, uuid};
 use super::{PostgresStore, duty};
 use crate::rows::{self, Reader};
 
-/// How many of the newest texts are compared with the words before the index is asked: a common word is found among them at once.
+/// How many of the newest texts are compared with the words before the index is asked: a common word is found among them at once. They stand
+/// side by side.
 const NEWEST: i64 = 10_000;
+/// Those of one user stand far apart: each is a page of the table.
+const NEWEST_OF_USER: i64 = 1000;
 /// Begins a transaction that finds rows by the index of groups of letters, whatever the statistics say.
 const BEGIN_BY_GROUPS: &str = "begin isolation level repeatable read, read only; set local jit = off; set local enable_seqscan = off; \
     set local enable_indexscan = off; set local enable_indexonlyscan = off";
@@ -145,7 +148,9 @@ async fn find(db: &Connection<'_>, query: &FindQuery) -> Result<Hits, Fault> {
     let before = query.before.unwrap_or(i64::MAX);
     let user = query.user.as_deref().map(clean);
     let of_user = if user.is_some() { "and s.user_id = $1" } else { "and $1::text is null" };
-    let of: [Param<'_>; 3] = [(&user, Type::TEXT), (&before, Type::INT8), (&NEWEST, Type::INT8)];
+    // No index finds a short word, so many texts are compared with it at once.
+    let n_newest = if user.is_some() && !query.words.is_short() { NEWEST_OF_USER } else { NEWEST };
+    let of: [Param<'_>; 3] = [(&user, Type::TEXT), (&before, Type::INT8), (&n_newest, Type::INT8)];
     let with_words: [Param<'_>; 5] =
         [of[0].clone(), of[1].clone(), of[2].clone(), (&pattern, Type::TEXT), (&limit, Type::INT8)];
     let newest = format!(

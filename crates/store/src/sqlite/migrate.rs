@@ -23,6 +23,8 @@ const VERSIONS: &[&str] = &[
     include_str!("migrations/11.sql"),
     include_str!("migrations/12.sql"),
     include_str!("migrations/13.sql"),
+    include_str!("migrations/14.sql"),
+    include_str!("migrations/15.sql"),
 ];
 /// "pnct" in ASCII: tells our files from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x706e_6374;

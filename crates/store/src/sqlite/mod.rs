@@ -25,13 +25,16 @@ mod imported;
 mod inbound;
 mod journal;
 mod keep;
+mod lateness;
 mod migrate;
 mod open;
+mod overview;
 mod person;
 mod prune;
 mod read;
 mod row;
 mod search;
+mod session;
 mod settle;
 mod silence;
 mod values;
@@ -384,6 +387,15 @@ impl Store for SqliteStore {
         self.write(Urgency::Normal, move |db| dead::revive(db, &address)).await
     }
 
+    async fn end_sessions(&self, name: &str, at: Timestamp, forgotten: Timestamp) -> Result<(), StoreError> {
+        let name = name.to_owned();
+        self.write(Urgency::Normal, move |db| session::end(db, &name, at, forgotten)).await
+    }
+
+    async fn sessions_ended(&self, names: Vec<String>) -> Result<Option<Timestamp>, StoreError> {
+        self.read(move |db| session::ended(db, &names)).await
+    }
+
     async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError> {
         let writes = key_created(&key, who);
         self.write(Urgency::Normal, move |db| {
@@ -410,6 +422,7 @@ impl Store for SqliteStore {
         let id = id.to_owned();
         self.write(Urgency::Normal, move |db| {
             let Some(key) = read::key_named(db, &id)? else { return Ok(None) };
+            who.expects.check(|| Some(key.version()))?;
             let (key, writes) = key_rotated(key, &rotation, who);
             keep::put_secrets(db, &key)?;
             write::write(db, &writes)?;
@@ -426,6 +439,7 @@ impl Store for SqliteStore {
         let id = id.to_owned();
         self.write(Urgency::Normal, move |db| {
             let Some(key) = keep::delete_key(db, &id)? else { return Ok(false) };
+            who.expects.check(|| Some(key.version()))?;
             write::write(db, &key_deleted(&key, who, now))?;
             Ok(true)
         })

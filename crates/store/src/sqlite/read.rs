@@ -5,8 +5,8 @@ use punctual_core::key::ApiKey;
 use punctual_core::occurrence::{Attempt, Escalation, Occurrence, StateKind};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
-    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats, Trail, Upcoming,
-    UpcomingQuery,
+    CHANNEL_LOOKED_AT_MAX, COUNTED_MAX, HowMany, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats,
+    Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::User;
 use rusqlite::types::ToSql;
@@ -102,11 +102,25 @@ pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<Re
     collect(db, &sql, params_from_iter(values.iter()), view)
 }
 
+/// How many of the first reminders of its user or its tag a query asks for.
+pub(super) fn count(db: &Connection, query: &ReminderQuery) -> Result<HowMany, StoreError> {
+    let Chosen { source, wheres, n_keys, values, .. } = Chosen::of(&ReminderQuery { before: None, ..query.clone() });
+    let (keys, rest) = wheres.split_at(n_keys);
+    let rest = rest.replace("next_run_at", NEXT_RUN_AT);
+    let sql = format!(
+        "SELECT count(*), coalesce(sum(is_wanted), 0) FROM (SELECT (1 = 1{rest}) AS is_wanted FROM {source} WHERE {keys} LIMIT {COUNTED_MAX})"
+    );
+    let mut statement = db.prepare_cached(&sql).map_err(broken)?;
+    let counts = |found: &Row<'_>| Ok((found.get::<_, usize>(0)?, found.get(1)?));
+    let (n_looked_at, n) = statement.query_row(params_from_iter(values.iter()), counts).map_err(broken)?;
+    Ok(HowMany { n, is_all: n_looked_at < COUNTED_MAX })
+}
+
 /// The last of the reminders at which [`reminders`] looks for one that goes by a channel; none if that is all of them.
 pub(super) fn looks_to(db: &Connection, query: &ReminderQuery) -> Result<Option<ReminderId>, StoreError> {
     let mut chosen = Chosen::of(query);
     let n_before = chosen.bind(Box::new(CHANNEL_LOOKED_AT_MAX - 1));
-    let Chosen { source, next_run_at, wheres, order, values } = chosen;
+    let Chosen { source, next_run_at, wheres, order, values, .. } = chosen;
     let sql = format!(
         "SELECT r.id{next_run_at} FROM {source} WHERE {wheres} ORDER BY {order} DESC LIMIT 1 OFFSET {n_before}"
     );
@@ -119,6 +133,8 @@ struct Chosen {
     /// The column of when they are due next, where that is asked for.
     next_run_at: String,
     wheres: String,
+    /// How much of that an index finds: whose they are, and their tag.
+    n_keys: usize,
     /// The id by which they are in order.
     order: &'static str,
     values: Vec<Box<dyn ToSql>>,
@@ -140,13 +156,14 @@ impl Chosen {
         };
         let is_due_asked = query.from.is_some() || query.to.is_some();
         let next_run_at = if is_due_asked { format!(", {NEXT_RUN_AT} AS next_run_at") } else { String::new() };
-        let mut chosen = Self { source, next_run_at, wheres: "1 = 1".to_owned(), order, values: Vec::new() };
+        let mut chosen = Self { source, next_run_at, wheres: "1 = 1".to_owned(), n_keys: 0, order, values: Vec::new() };
         if let Some(tag) = &query.tag {
             chosen.add("tagged.tag = {}", Box::new(tag.clone()));
         }
         if let Some(user) = &query.user {
             chosen.add(&format!("{user_id} = {{}}"), Box::new(user.clone()));
         }
+        chosen.n_keys = chosen.wheres.len();
         match query.status {
             Some(StatusFilter::Is(status)) => chosen.add("r.status = {}", Box::new(status.as_str())),
             Some(StatusFilter::LastRun(end)) => chosen.add("r.last_status = {}", Box::new(end.as_str())),

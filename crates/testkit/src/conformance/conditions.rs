@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use punctual_core::change::{Change, Patch, Refused};
 use punctual_core::group::Group;
 use punctual_core::journal::Who;
+use punctual_core::key::Rotation;
 use punctual_core::scope::Scope;
 use punctual_core::silence::Silence;
 use punctual_core::store::{By, ByPlanner, ChangeError, PutEvent, SilenceQuery, StoreError};
@@ -16,6 +17,7 @@ use super::calendars::feed;
 use super::desk::{Desk, at, every};
 use super::events::game;
 use super::groups::group;
+use super::keeping::key;
 use super::silences::silence;
 use crate::sample;
 
@@ -25,6 +27,7 @@ rules!(
     a_scope_is_changed_as_the_caller_has_seen_it,
     a_feed_is_changed_as_the_caller_has_seen_it,
     a_silence_is_ended_as_the_caller_has_seen_it,
+    a_key_is_changed_as_the_caller_has_seen_it,
     an_event_is_changed_as_the_caller_has_seen_it,
     a_reminder_is_changed_as_the_caller_has_seen_it,
 );
@@ -114,6 +117,24 @@ async fn a_silence_is_ended_as_the_caller_has_seen_it(desk: Desk) {
     let shown = store.silences(query).await.expect("the store works").pop().expect("it goes on");
     assert_eq!(shown.version(), kept.version());
     assert!(store.end_silence(kept.id, None, seen(kept.version()), at(1)).await.expect("it is as seen").is_some());
+}
+
+async fn a_key_is_changed_as_the_caller_has_seen_it(desk: Desk) {
+    let (store, old) = (&desk.store, key("key_1", 1));
+    store.put_key(old.clone(), "ann".into()).await.expect("it is new");
+    store.keys_used(vec![(old.id.clone(), at(1))]).await.expect("the store works");
+    let named = async || store.key_named(&old.id).await.expect("the store works").expect("it is there");
+    assert_eq!(named().await.version(), old.version(), "its use makes it no other");
+    let rotation = |n| Rotation { hash: [n; 32], prefix: "pk_new".into(), until: at(50), now: at(2) };
+    refused(store.rotate_key(&old.id, rotation(2), who(Expects::Nothing)).await);
+    let new = store.rotate_key(&old.id, rotation(2), seen(old.version())).await.expect("it is as it was seen");
+    let new = new.expect("it is there");
+    assert_eq!(named().await.version(), new.version());
+    refused(store.rotate_key(&old.id, rotation(3), seen(old.version())).await);
+    refused(store.delete_key(&old.id, seen(old.version()), at(3)).await);
+    assert_eq!(named().await.version(), new.version(), "it has stayed as it was");
+    assert!(store.delete_key(&old.id, seen(new.version()), at(3)).await.expect("it is as it was seen"));
+    assert!(!store.delete_key(&old.id, who(Expects::Something), at(3)).await.expect("there is none"));
 }
 
 async fn an_event_is_changed_as_the_caller_has_seen_it(desk: Desk) {

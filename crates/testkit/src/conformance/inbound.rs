@@ -9,7 +9,7 @@ use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::store::{
-    Answerer, Beat, By, Came, ChangeError, Changed, Follows, Held, PlaceMove, Report, Reported, Said, Seen, StoreError,
+    Answerer, About, Beat, By, Came, ChangeError, Changed, Follows, Held, PlaceMove, Report, Reported, Said, Seen, StoreError,
 };
 use punctual_core::user::User;
 
@@ -96,7 +96,7 @@ async fn an_event_is_forgotten_when_no_copy_of_it_could_come(desk: Desk) {
 }
 
 async fn beat(desk: &Desk, node: &str) -> bool {
-    let beat = Beat { node: node.into(), echo: None, shared: String::new(), follows: Follows::No };
+    let beat = Beat { node: node.into(), echo: None, shared: String::new(), follows: Follows::No, about: About::default() };
     desk.store.beat(beat).await.expect("the store works").is_some()
 }
 

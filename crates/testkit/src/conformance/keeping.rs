@@ -17,6 +17,7 @@ rules!(
     keys_are_found_by_their_hash,
     a_rotated_key_is_found_by_both_secrets,
     the_last_use_of_a_key_only_moves_forward,
+    sessions_stay_ended_for_as_long_as_it_matters,
     old_history_goes_and_the_rest_stays,
     counts_are_right,
     runs_that_failed_lately_are_counted,
@@ -76,7 +77,7 @@ async fn users_are_kept_and_replaced(desk: Desk) {
     assert_eq!(store.user("ann").await.expect("the store works"), None);
 }
 
-fn key(id: &str, byte: u8) -> ApiKey {
+pub(super) fn key(id: &str, byte: u8) -> ApiKey {
     let is_full = byte == 1;
     ApiKey {
         id: id.into(),
@@ -167,6 +168,26 @@ async fn old_history_goes_and_the_rest_stays(desk: Desk) {
     assert_eq!(desk.status(series.id).await, ReminderStatus::Active);
     assert_eq!(desk.runs(paused.id).await.len(), 1, "what is paused has not ended");
     desk.deliver(300).await;
+}
+
+async fn sessions_stay_ended_for_as_long_as_it_matters(desk: Desk) {
+    let end = async |name, second, forgotten| {
+        desk.store.end_sessions(name, at(second), at(forgotten)).await.expect("the store works");
+    };
+    let ended = async |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        desk.store.sessions_ended(names).await.expect("the store works")
+    };
+    assert_eq!(ended(&["session 1", "key_1"]).await, None);
+    end("session 1", 10, 0).await;
+    end("key_1", 20, 0).await;
+    end("key_1", 15, 0).await;
+    assert_eq!(ended(&["session 1"]).await, Some(at(10)));
+    assert_eq!(ended(&["session 1", "key_1"]).await, Some(at(20)), "the last of them, which never moves back");
+    assert_eq!(ended(&["session 2", "key_2"]).await, None, "another's go on");
+    end("session 2", 30, 11).await;
+    assert_eq!(ended(&["session 1"]).await, None, "it is over by itself by now");
+    assert_eq!(ended(&["key_1"]).await, Some(at(20)));
 }
 
 async fn counts_are_right(desk: Desk) {

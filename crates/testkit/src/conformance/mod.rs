@@ -74,6 +74,7 @@ macro_rules! files {
 files!(
     creates,
     reads,
+    overview,
     claims,
     leases,
     settles,

@@ -7,6 +7,8 @@ use punctual_core::store::{
     StoreError, TakenRun,
 };
 use punctual_core::watch::{BadRow, Counts, Draft, Intent, LedgerRow, Place, Raw, RunState};
+use punctual_core::whole::{Cursor, Line, Section};
+use punctual_engine::export::{Export, History, page};
 
 use super::desk::{Desk, at, once};
 
@@ -22,6 +24,7 @@ rules!(
     rows_that_are_finished_twice_are_finished_once,
     a_run_leaves_its_entry_and_its_bad_rows,
     the_ledger_says_when_a_row_was_last_reminded_of,
+    what_the_ledger_says_while_an_export_is_written_is_exported_again,
     a_watch_shows_its_present_and_its_last_run,
     what_is_forgotten_leaves_nothing,
     old_runs_and_ledger_rows_go,
@@ -235,6 +238,32 @@ async fn the_ledger_says_when_a_row_was_last_reminded_of(desk: Desk) {
     found.sort_by(|a, b| a.key.cmp(&b.key));
     assert_eq!(found, [row("a", 2), row("b", 1)]);
     assert_eq!(desk.store.ledger_of("calls", keys).await.expect("it is read"), []);
+}
+
+async fn what_the_ledger_says_while_an_export_is_written_is_exported_again(desk: Desk) {
+    let lease = running(&desk).await;
+    let row = |key: Raw, n: u32| LedgerRow { key: key.kept(), due_at: at(50), n, sent_at: at(10 + i64::from(n)) };
+    let (first, second) = (row(Raw::Integer(1), 1), row(Raw::Text("2".into()), 1));
+    let rows = FinishRows { created: vec![new(1), new(2)], ledger: vec![first.clone(), second], ..finish(lease) };
+    desk.store.finish_rows(rows).await.expect("written");
+    // The export has read the ledger when a row is written again, and another for the first time.
+    let head = desk.store.place().await.expect("the store works");
+    let (again, third) = (row(Raw::Text("2".into()), 2), row(Raw::Integer(3), 1));
+    let created = vec![(new(4).0, "2".to_owned()), new(3)];
+    let rows = FinishRows { created, ledger: vec![again.clone(), third.clone()], ..finish(lease) };
+    desk.store.finish_rows(rows).await.expect("written");
+    let after = Cursor::after(Section::Changes, head.to_string());
+    let export = Export { after, head, user: None, history: History::None, runs_max: 10 };
+    let lines = page(&*desk.store, &export, at(20)).await.expect("the store works").lines;
+    let mut found: Vec<LedgerRow> = lines
+        .into_iter()
+        .filter_map(|line| match line {
+            Line::Ledger(watch, row) if watch == "tasks" => Some(row),
+            _ => None,
+        })
+        .collect();
+    found.sort_by(|a, b| a.key.cmp(&b.key));
+    assert_eq!(found, [third, again], "{first:?} was exported before");
 }
 
 async fn a_watch_shows_its_present_and_its_last_run(desk: Desk) {

@@ -8,6 +8,7 @@ mod event;
 mod feed;
 mod journal;
 mod nodes;
+mod overview;
 mod read;
 mod search;
 mod tables;
@@ -209,6 +210,14 @@ store! {
         t.dead.entry(dead.address.clone()).or_insert(dead);
     } }
     fn revive(address: &Address) -> Done<bool> { |t| t.dead.remove(address).is_some() }
+    fn end_sessions(name: &str, at: Timestamp, forgotten: Timestamp) -> Done<()> { |t| {
+        let ended = t.sessions_ended.entry(name.to_owned()).or_insert(at);
+        *ended = at.max(*ended);
+        t.sessions_ended.retain(|_, ended| *ended >= forgotten);
+    } }
+    fn sessions_ended(names: Vec<String>) -> Done<Option<Timestamp>> { |t| {
+        names.iter().filter_map(|name| t.sessions_ended.get(name)).max().copied()
+    } }
     fn put_key(key: ApiKey, who: Who) -> Done<()> { |t| {
         if t.keys.iter().any(|kept| kept.hash == key.hash) {
             return Err(StoreError::Broken("a hash belongs to one key".into()));
@@ -227,6 +236,7 @@ store! {
     } }
     fn rotate_key(id: &str, rotation: Rotation, who: Who) -> Done<Option<ApiKey>> { |t| {
         let Some(index) = t.keys.iter().position(|key| key.id == id) else { return Ok(None) };
+        who.expects.check(|| Some(t.keys[index].version()))?;
         let (key, writes) = key_rotated(t.keys[index].clone(), &rotation, who);
         t.write(writes)?;
         t.keys[index] = key.clone();
@@ -240,9 +250,10 @@ store! {
         }
     } }
     fn delete_key(id: &str, who: Who, now: Timestamp) -> Done<bool> { |t| {
-        let gone: Vec<ApiKey> = t.keys.extract_if(.., |key| key.id == id).collect();
-        let Some(key) = gone.first() else { return Ok(false) };
-        t.write(key_deleted(key, who, now))?;
+        let Some(index) = t.keys.iter().position(|key| key.id == id) else { return Ok(false) };
+        who.expects.check(|| Some(t.keys[index].version()))?;
+        let key = t.keys.remove(index);
+        t.write(key_deleted(&key, who, now))?;
         true
     } }
     fn stats(_now: Timestamp) -> Done<StoreStats> { |t| t.stats() }

@@ -7,24 +7,45 @@ const LIVES_FOR: SignedDuration = SignedDuration::from_secs(3);
 /// A node that asked for something back longer ago than this waits no more.
 const ASKED_FOR: SignedDuration = SignedDuration::from_secs(1);
 
+/// A node that has beaten.
+pub(super) struct Seen {
+    /// When it did so last,
+    pub(super) at: Timestamp,
+    /// and first.
+    pub(super) since: Timestamp,
+    /// The secrets that it uses.
+    shared: String,
+    /// Whether somebody reads the journal there.
+    follows: bool,
+    pub(super) about: About,
+}
+
+impl Seen {
+    pub(super) fn lives(&self, now: Timestamp) -> bool {
+        now.duration_since(self.at) < LIVES_FOR
+    }
+}
+
 impl Tables {
-    pub(super) fn beat(&mut self, Beat { node, echo, shared, follows }: Beat) -> Pulse {
+    pub(super) fn beat(&mut self, Beat { node, echo, shared, follows, about }: Beat) -> Pulse {
         let now = self.now;
-        self.nodes.retain(|_, (seen_at, ..)| now.duration_since(*seen_at) < LIVES_FOR);
-        self.nodes.insert(node.clone(), (now, shared, follows != Follows::No));
+        self.nodes.retain(|_, seen| seen.lives(now));
+        let since = self.nodes.get(&node).map_or(now, |seen| seen.since);
+        let seen = Seen { at: now, since, shared, follows: follows != Follows::No, about };
+        self.nodes.insert(node.clone(), seen);
         self.names.insert(self.connection, node.clone());
         echo.into_iter().for_each(|echo| self.say(&Heard::Beat(echo)));
         if follows == Follows::Begins {
             self.say(&Heard::Followed);
         }
         let nodes: Vec<String> = self.nodes.keys().cloned().collect();
-        let shared: BTreeSet<String> = self.nodes.values().map(|(_, shared, _)| shared.clone()).collect();
+        let shared: BTreeSet<String> = self.nodes.values().map(|seen| seen.shared.clone()).collect();
         let share = &mut self.shares[self.connection];
         if share.0 != nodes {
             *share = (nodes.clone(), Shards::share(&node, &nodes));
         }
         let shards = share.1;
-        let followed = self.nodes.values().any(|(.., follows)| *follows);
+        let followed = self.nodes.values().any(|seen| seen.follows);
         let (head, unplaced) = (self.announced, self.head() > self.announced);
         let shared = shared.into_iter().collect();
         Pulse { now, nodes, shards, first_at: self.first_at(), shared, followed, head, unplaced }
@@ -47,7 +68,7 @@ impl Tables {
     pub(super) fn hold(&mut self, node: &str, channels: Vec<String>) -> Vec<Held> {
         let now = self.now;
         let nodes = &self.nodes;
-        let lives = |name: &str| nodes.get(name).is_some_and(|(seen_at, ..)| now.duration_since(*seen_at) < LIVES_FOR);
+        let lives = |name: &str| nodes.get(name).is_some_and(|seen| seen.lives(now));
         for channel in channels.iter().filter(|_| lives(node)) {
             let new = Held { channel: channel.clone(), node: node.to_owned(), lease: 0, place: None };
             let held = self.inbound.entry(channel.clone()).or_insert(new);

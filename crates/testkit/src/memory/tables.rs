@@ -1,5 +1,7 @@
 //! The tables, and how a [`Writes`] is written into them.
 
+use punctual_core::model::lateness::Stretch;
+
 use super::*;
 
 /// Everything that is kept.
@@ -38,8 +40,11 @@ pub(super) struct Tables {
     /// The connections to platforms.
     pub(super) inbound: BTreeMap<String, Held>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,
-    /// When each node was last seen, the secrets that it uses, and whether somebody reads the journal there.
-    pub(super) nodes: BTreeMap<String, (Timestamp, String, bool)>,
+    pub(super) sessions_ended: BTreeMap<String, Timestamp>,
+    /// The nodes that have beaten.
+    pub(super) nodes: BTreeMap<String, nodes::Seen>,
+    /// How late sends were.
+    pub(super) lateness: BTreeMap<(Timestamp, String, Timestamp), Stretch>,
     pub(super) turns: BTreeMap<String, Vec<Timestamp>>,
     /// When each throttle was told, and until when it lasts.
     pub(super) throttles: Vec<(Timestamp, Timestamp, Throttle)>,

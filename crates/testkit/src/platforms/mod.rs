@@ -1,4 +1,4 @@
-//! Platforms on the loopback: small servers that speak as Telegram, Slack and Discord do, and requests signed as they sign them.
+//! Platforms on the loopback: small servers that speak as Telegram, Slack, Discord and a push service do, and requests signed as they sign them.
 //!
 //! Each keeps what it was sent, lets a test be the person who presses and writes, and confirms, repeats and forgets as the real one
 //! does. They run on threads of their own, so tests with and without a runtime can use them.
@@ -11,6 +11,9 @@ pub mod slack;
 
 /// Discord: a bot's messages, interactions, and the gateway with its sessions.
 pub mod discord;
+
+/// A push service, and the browsers that it reaches.
+pub mod webpush;
 
 mod socket;
 

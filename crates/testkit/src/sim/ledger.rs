@@ -14,6 +14,7 @@ use punctual_core::clock::Clock;
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::journal::Placed;
 use punctual_core::reminder::Reminder;
+use punctual_core::store::ChangeError;
 use punctual_core::user::User;
 
 use super::listener::Told;
@@ -92,6 +93,15 @@ pub struct Command {
     pub about: Option<OccurrenceId>,
     /// When it was refused, and why.
     pub refused: Option<(Moment, String)>,
+    /// Whether the store failed: then it may have been written before.
+    pub in_doubt: bool,
+}
+
+impl Command {
+    /// Whether it changed nothing, for certain.
+    pub fn is_refused(&self) -> bool {
+        self.refused.is_some() && !self.in_doubt
+    }
 }
 
 /// A button that a person pressed.
@@ -204,17 +214,28 @@ impl Ledger {
     pub fn command_begun(&self, reminder: ReminderId, change: Change) -> usize {
         let begun = self.moment((change.verb(), reminder));
         let mut book = self.read();
-        book.commands.push(Command { reminder, change, begun, acknowledged: None, about: None, refused: None });
+        book.commands.push(Command {
+            reminder,
+            change,
+            begun,
+            acknowledged: None,
+            about: None,
+            refused: None,
+            in_doubt: false,
+        });
         book.commands.len() - 1
     }
 
     /// A command was answered.
-    pub fn command_answered(&self, index: usize, answer: Result<Option<OccurrenceId>, String>) {
+    pub fn command_answered(&self, index: usize, answer: Result<Option<OccurrenceId>, ChangeError>) {
         let moment = self.moment(("answered", index, answer.is_ok()));
         let command = &mut self.read().commands[index];
         match answer {
             Ok(about) => (command.acknowledged, command.about) = (Some(moment), about),
-            Err(why) => command.refused = Some((moment, why)),
+            Err(error) => {
+                command.in_doubt = matches!(error, ChangeError::Store(_));
+                command.refused = Some((moment, error.to_string()));
+            }
         }
     }
 
@@ -343,7 +364,7 @@ impl Book {
             lines.extend(created.acknowledged.map(|moment| (moment, format!("{id} created"))));
             lines.extend(created.refused.map(|moment| (moment, format!("{id} not created"))));
         }
-        for Command { reminder, change, begun, acknowledged, about: _, refused } in &self.commands {
+        for Command { reminder, change, begun, acknowledged, about: _, refused, in_doubt: _ } in &self.commands {
             lines.push((*begun, format!("{reminder} {change:?}")));
             lines.extend(acknowledged.map(|moment| (moment, format!("{reminder} {} done", change.verb()))));
             let refused = refused.as_ref();

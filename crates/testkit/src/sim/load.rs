@@ -164,7 +164,7 @@ impl Load {
                 let by = By::new("user", now);
                 let answer = engine.change(id, change, by).await;
                 let about = answer.map(|changed| changed.occurrence.map(|run| run.id));
-                ledger.command_answered(index, about.map_err(|error| error.to_string()));
+                ledger.command_answered(index, about);
             }
         }
     }

@@ -15,6 +15,7 @@ macro_rules! pass {
 
 mod event;
 mod feed;
+mod overview;
 mod search;
 mod watch;
 mod whole;
@@ -417,6 +418,12 @@ impl<T: Tap> Store for Tapped<T> {
     }
     async fn revive(&self, address: &Address) -> Result<bool, StoreError> {
         pass!(self, "revive", self.store.revive(address))
+    }
+    async fn end_sessions(&self, name: &str, at: Timestamp, forgotten: Timestamp) -> Result<(), StoreError> {
+        pass!(self, "end_sessions", self.store.end_sessions(name, at, forgotten))
+    }
+    async fn sessions_ended(&self, names: Vec<String>) -> Result<Option<Timestamp>, StoreError> {
+        pass!(self, "sessions_ended", self.store.sessions_ended(names))
     }
     async fn put_key(&self, key: ApiKey, who: Who) -> Result<(), StoreError> {
         pass!(self, "put_key", self.store.put_key(key, who))

@@ -197,11 +197,17 @@ impl Vocabulary {
         const EN: (&str, &str) = ("answer.en", include_str!("tables/answer.en.table"));
         const DE: (&str, &str) = ("answer.de", include_str!("tables/answer.de.table"));
         const SLAVIC: (&str, &str) = ("answer.slavic", include_str!("tables/answer.slavic.table"));
+        const ES: (&str, &str) = ("answer.es", include_str!("tables/answer.es.table"));
+        const FR: (&str, &str) = ("answer.fr", include_str!("tables/answer.fr.table"));
+        static ES_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, ES]));
+        static FR_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, FR]));
         static EN_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, EN]));
         static DE_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, DE]));
         static SLAVIC_: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::read(&[COMMON, SLAVIC]));
         match lang {
-            Lang::En | Lang::Es | Lang::Fr => &EN_,
+            Lang::En => &EN_,
+            Lang::Es => &ES_,
+            Lang::Fr => &FR_,
             Lang::De => &DE_,
             Lang::Hr | Lang::Sr | Lang::SrCyrl | Lang::Bs => &SLAVIC_,
         }
@@ -250,7 +256,7 @@ struct Reading {
 /// Reads the whole text as things said one after the other, and decides on what the fewest pieces say: `no thanks` is
 /// one thing, and not `no` and `thanks`.
 ///
-/// `used` are the tokens that say a time. What can be said is a small set, so the work is linear in the length.
+/// `used` are the tokens that say a time. The set of phrases is small, so the work is linear in the length.
 fn read(
     grammar: &mut Grammar<'_>,
     vocabulary: &Vocabulary,
@@ -421,7 +427,7 @@ impl TimeSaid {
         };
         let at = match parsed.meaning {
             Meaning::Instant { at, .. } if at > now => ahead(at),
-            Meaning::Instant { at, grain } if at < now => behind(at, grain)?,
+            Meaning::Instant { at, grain, .. } if at < now => behind(at, grain)?,
             Meaning::Interval { from, .. } if from > now => ahead(from),
             // Until something is from now on.
             Meaning::Interval { from, to, .. } if from == now => ahead(to),
@@ -439,7 +445,7 @@ impl TimeSaid {
         for from in 0..grammar.len() {
             for index in grammar.find(language.symbols.atom, from) {
                 let found = grammar.get(index);
-                if let Value::Atom(Atom::Length(dur)) = found.value
+                if let Value::Atom(Atom::Length(dur) | Atom::Lasting(dur)) = found.value
                     && longest.is_none_or(|(first, last, _)| found.end - from > last - first)
                     && !grammar.is_cut(from, found.end)
                 {
@@ -678,6 +684,26 @@ mod tests {
         check(Some(Lang::En), "-: erledigt | popio sam | noch nicht | ne treba | да");
         check(Some(Lang::De), "-: took it | popio sam | not yet | ne treba");
         check(Some(Lang::Hr), "-: took it | hab ich | noch nicht | never mind");
+    }
+
+    #[test]
+    fn spanish_and_french_are_understood_where_somebody_says_that_it_is() {
+        let spanish = "
+            ack: sí | hecho | ya está | ya lo he hecho | lo hice | ya tomé la pastilla | vale, hecho | listo, gracias
+            snooze: no | todavía no | aún no | más tarde | luego | ahora no | no lo he hecho todavía | lo haré luego
+            snooze 5: en 5 minutos | dentro de 5 minutos | en 5
+            dismiss: cancela | no hace falta | olvídalo | no, gracias | hoy no
+            -: creo que lo hice | qué hora es | compra leche | puedes hacerlo
+        ";
+        check(Some(Lang::Es), spanish);
+        let french = "
+            ack: oui | fait | c'est fait | je l'ai fait | j'ai déjà pris mes médicaments | d'accord | déjà fait, merci
+            snooze: non | pas encore | plus tard | pas maintenant | je ne l'ai pas encore fait | je vais le faire
+            snooze 5: dans 5 minutes | encore 5 minutes | dans 5
+            dismiss: annule | laisse tomber | pas besoin | non merci | pas aujourd'hui
+            -: je crois que je l'ai fait | quelle heure est-il | achète du lait | peux-tu le faire
+        ";
+        check(Some(Lang::Fr), french);
     }
 
     #[test]

@@ -126,6 +126,12 @@ pub(super) struct Clock {
     pub(super) is_written_24: bool,
     /// Whether it was written right after a date and a `T`, where an offset can follow: `2026-03-04T10:00-05:00`.
     pub(super) is_iso: bool,
+    /// Whether a word for hours stands with it, which makes it a time or a length: the `19 sati` of `svaki dan 19 sati`.
+    pub(super) is_worded: bool,
+    /// Whether `am` or `pm` stands with it.
+    pub(super) has_half: bool,
+    /// Whether it may be two times of day: the `8 i 20` of `svaki dan u 8 i 20`.
+    pub(super) is_split: bool,
 }
 
 /// Which half of the day a time is in.
@@ -295,6 +301,8 @@ pub(super) enum Atom {
     WeekdayPart { days: u8, which: Which, part: DayPart },
     /// From a day of a month to a later one: `6 - 7 March`. The month may be left out.
     DayRange(Cal, Cal),
+    /// From one time to another, where `and` between them would make one of them: između 8 i 20.
+    Between(Clock, Clock),
     /// From one time to another, as programs of trains have it: `1845-1955`.
     ClockRange(Clock, Clock),
     /// The n-th such day of the week after what follows, or before it; zero is the nearest: `the sunday before June 12`.
@@ -327,13 +335,19 @@ pub(super) enum Atom {
     Zone(i32),
     /// The same written with a minus right after a time, where it may as well be the end of a stretch: `10:00-05:00`.
     GluedZone(i32),
+    /// Spring (1) to winter (4): the one that is running or to come (0), begins next (1), or is over (-1).
+    Season { season: u8, rel: i32 },
     /// A feast, by its number in [`super::feast`].
     Feast(i32),
+    /// From so long from now, and so much longer: `in 2-3 days`.
+    OffsetRange(Dur, Dur),
     /// So long after (or before) what follows.
     Shift(Dur),
+    /// A part of the day before (-1) or after (1) what follows: `the evening before May 3`.
+    PartBeside { part: DayPart, days: i32 },
     /// So long after (or before) what went before: `next tuesday + 10 days`.
     Then(Dur),
-    /// The beginning (-1), middle (0) or end (1) of what follows.
+    /// The beginning (-1), middle (0), end (1), rest (2) or all (3) of what follows.
     Edge(i32),
     /// The same of a unit.
     EdgeOf(i32, Unit),
@@ -349,6 +363,8 @@ pub(super) enum Atom {
     Count(i32),
     /// A length that is not said to begin anywhere.
     Length(Dur),
+    /// A length that is said to last: `for 20 minutes`.
+    Lasting(Dur),
     /// How what follows is meant.
     Mark(Mark),
 }

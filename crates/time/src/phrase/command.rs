@@ -1,4 +1,4 @@
-//! What a person asks a bot to do: `remind me tomorrow at 8 to call mom`, `list`, `cancel call mom`.
+//! The things that a person asks a bot to do: `remind me tomorrow at 8 to call mom`, `list`, `cancel call mom`.
 //!
 //! A reminder needs the words that ask for one, because `call mom tomorrow at 8` may be talk. So these are looked for in every language;
 //! what is to be done when is read elsewhere ([`crate::sentence`]). Words are compared in their plainest form: small, without accents, in
@@ -67,7 +67,7 @@ const REMIND: &str = "\
     novi podsjetnik=podsjeti me | podsetime=podseti me | me podsetiti=podseti me | da me podsetis=podseti me | \
     novi podsetnik=podseti me";
 
-/// What people who have said `mich` say at the end (`kannst du mich morgen daran erinnern`), and how it is said at the beginning.
+/// The words that people who have said `mich` say at the end (`kannst du mich morgen daran erinnern`), and how they are said at the beginning.
 const MICH: &str = "mich";
 const REMIND_LAST: &str = "erinnern=erinnere mich | wecken=weck mich";
 
@@ -93,7 +93,7 @@ const CANCEL: &str = "\
     otkazite | otkazati | obrisi | obrisite | obrisati | izbrisi | ukloni | ponisti | nemoj me vise podsjecati | nemoj me podsjecati | \
     nemoj me vise podsecati | nemoj me podsecati | ne podsjecaj me vise | ne podsecaj me vise";
 
-/// What people who have named a reminder say at the end: `die Erinnerung an Tee löschen`.
+/// The words that people who have named a reminder say at the end: `die Erinnerung an Tee löschen`.
 const CANCEL_LAST: &str = "loschen | loeschen | absagen | stornieren | entfernen | streichen";
 const NAMED: &str = "erinnerung | erinnerungen | reminder | reminders | podsjetnik | podsetnik";
 
@@ -102,7 +102,7 @@ const FILLER: &str = "\
     the | my | that | this | reminder | reminders | to | about | for | of | die | den | das | meine | meinen | erinnerung | an | \
     zu | fur | fuer | mit | ans | am | podsjetnik | podsetnik | moj | taj | onaj | za | na | da | o";
 
-/// What `text` asks a bot to do, if it asks for anything.
+/// The thing that `text` asks a bot to do, if it asks for anything.
 pub fn command(text: &str) -> Option<Command> {
     // Somebody else's words, quoted.
     if text.len() > COMMAND_MAX || text.trim_start().starts_with('>') {
@@ -239,7 +239,7 @@ fn after_any<'w, 't>(words: &'w [Word<'t>], list: &'static str) -> Option<&'w [W
     phrases(list).find_map(|phrase| after(words, phrase))
 }
 
-/// What the first words, which are a phrase of `list`, usually are, and the words after them.
+/// The usual form of the first words, which are a phrase of `list`, and the words after them.
 fn named<'w, 't>(words: &'w [Word<'t>], list: &'static str) -> Option<(&'static str, &'w [Word<'t>])> {
     phrases(list).find_map(|phrase| {
         let (said, usual) = phrase.split_once('=').unwrap_or((phrase, phrase));

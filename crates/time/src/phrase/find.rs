@@ -37,6 +37,8 @@ pub(super) struct Phrase {
     pub(super) topic: Option<usize>,
     /// Whether it says of what kind something is: the `weekly` of `the weekly report`.
     pub(super) is_adjective: bool,
+    /// Whether it is a time of day between an article and a noun: `the 8 o'clock news`.
+    pub(super) is_determined: bool,
 }
 
 /// The symbols of the grammar that phrases are made of.
@@ -58,6 +60,8 @@ pub(super) struct Symbols {
     pub(super) determiner: Option<Class>,
     /// The class of articles: `a day` alone is no length.
     pub(super) article: Class,
+    /// Words that join a time to the thing to be done.
+    pub(super) link: Option<Symbol>,
 }
 
 /// All phrases of a text, from left to right.
@@ -152,6 +156,10 @@ impl Search {
             if self.atoms.is_empty() && at > from && matches!(atom, Atom::Clock(Clock { is_weak: true, .. })) {
                 continue;
             }
+            // `first and third` does not begin with `and`.
+            if self.atoms.is_empty() && matches!(atom, Atom::Mark(Mark::And | Mark::Or)) {
+                continue;
+            }
             if is_often && matches!(atom, Atom::Count(_) | Atom::Every { .. }) {
                 continue;
             }
@@ -176,7 +184,11 @@ impl Search {
                 let is_one = matches!(atoms.as_slice(), [Atom::Every { .. }]) && to <= from + 2;
                 let is_adjective = is_one && to > 1 && grammar.is_word(to) && self.is_determined(grammar, to - 1);
                 let topic = self.topic_before(grammar, from);
-                self.best = Some(Phrase { is_topic, topic, is_adjective, from, to, atoms, plan });
+                let is_clock = matches!(atoms.as_slice(), [Atom::Clock(_)]);
+                let has_article =
+                    self.is_determined(grammar, from + 1) || (from > 0 && self.is_determined(grammar, from));
+                let is_determined = is_clock && has_article && grammar.is_word(to);
+                self.best = Some(Phrase { is_topic, topic, is_adjective, is_determined, from, to, atoms, plan });
             }
             self.extend(grammar, &next, from, found.end);
             self.atoms.pop();
@@ -196,7 +208,7 @@ impl Search {
     }
 
     /// The longest is the best, and of two that are as long, the one found first.
-    fn is_better(&self, grammar: &Grammar<'_>, plan: &Plan, from: usize, end: usize) -> bool {
+    fn is_better(&self, grammar: &mut Grammar<'_>, plan: &Plan, from: usize, end: usize) -> bool {
         if grammar.is_cut(from, end) {
             return false;
         }
@@ -208,7 +220,12 @@ impl Search {
         if is_back && end > 0 && grammar.is_word(end - 1) && grammar.is_word(end) {
             return false;
         }
-        let is_length = matches!(self.atoms.as_slice(), [Atom::Length(_)]);
+        // `u 20 sati 2 tablete`: the number counts what follows, and no minutes.
+        let is_counted = end >= 2 && grammar.is_figure(end - 1) && grammar.has_class(end - 2, self.symbols.unit);
+        if is_counted && matches!(self.atoms.last(), Some(Atom::Clock(_))) && grammar.is_word(end) {
+            return false;
+        }
+        let is_length = matches!(self.atoms.as_slice(), [Atom::Length(_) | Atom::Lasting(_)]);
         let is_all = from == 0 && end == grammar.len();
         if is_length && !is_all && end - from == 2 && grammar.has_class(from, self.symbols.article) {
             return false;
@@ -218,8 +235,22 @@ impl Search {
         if is_ordinal && grammar.has_class(end, self.symbols.unit) {
             return false;
         }
+        // `daily at 7, five apples`: the last number of a list is a time only where nothing follows that it could count.
+        let is_last_bare = matches!(
+            self.atoms.last(),
+            Some(Atom::Clock(Clock { is_weak: true, is_worded: false, finest: Unit::Hour, .. }))
+        );
+        // `daily at 8 and 20 to feed the cat` counts no cats.
+        let is_link =
+            |grammar: &mut Grammar<'_>| self.symbols.link.is_some_and(|link| !grammar.find(link, end).is_empty());
+        let is_listed = is_last_bare && plan.when.clocks.len() > 1 && plan.when.part.is_none();
+        if is_listed && grammar.is_word(end) && !is_link(grammar) {
+            return false;
+        }
         // A bare number after a day is a time only where nothing follows that it could count.
-        let is_bare = plan.when.clocks.iter().any(|clock| clock.is_weak && clock.finest == Unit::Hour);
+        let is_time = |clock: &Clock| clock.is_worded && clock.hour > 12;
+        let mut clocks = plan.when.clocks.iter();
+        let is_bare = clocks.any(|clock| clock.is_weak && clock.finest == Unit::Hour && !is_time(clock));
         let is_open = plan.to.is_none() || (plan.is_to_bare() && !plan.when.has_day());
         if is_bare && is_open && plan.when.part.is_none() && grammar.is_word(end) {
             return false;
@@ -235,7 +266,7 @@ impl Search {
 /// once are nothing at all.
 fn likeness(plan: &Plan) -> u8 {
     let is_stretch = plan.to.is_some();
-    let is_asked = plan.mark == Some(Mark::From) || plan.is_day_range();
+    let is_asked = plan.mark == Some(Mark::From) || plan.is_range();
     match plan {
         _ if plan.when.is_several && !plan.is_recurring() => 0,
         // Today 10.05 is a time, unless nothing else makes sense.

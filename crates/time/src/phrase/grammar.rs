@@ -121,6 +121,11 @@ impl<'a> Grammar<'a> {
         self.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Word { .. }))
     }
 
+    /// Whether a token is a number of one figure.
+    pub(super) fn is_figure(&self, at: usize) -> bool {
+        self.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Number { digits: 1, .. }))
+    }
+
     /// Whether a token is a number right after a sign that joins numbers.
     pub(super) fn is_glued_number(&self, at: usize) -> bool {
         let is_sign = |at: usize| self.tokens.list.get(at).is_some_and(|token| token.kind.joins_numbers());
@@ -181,7 +186,9 @@ impl<'a> Grammar<'a> {
         self.walk(&mut walk, 0, at, 0);
         let mut found = walk.found;
         // The longest first; of two as long, a length last, because it says least.
-        found.sort_by_key(|found| (std::cmp::Reverse(found.end), matches!(found.value, Value::Atom(Atom::Length(_)))));
+        found.sort_by_key(|found| {
+            (std::cmp::Reverse(found.end), matches!(found.value, Value::Atom(Atom::Length(_) | Atom::Lasting(_))))
+        });
         let from = self.matches.len();
         self.matches.extend_from_slice(&found);
         self.memo[slot] = (from as u32 + 1, found.len() as u32);

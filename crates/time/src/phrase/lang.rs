@@ -18,19 +18,16 @@ pub enum Lang {
     SrCyrl,
     /// Bosnian.
     Bs,
-    /// Spanish: read and said back, where somebody says that it is Spanish.
+    /// Spanish, where somebody says that it is.
     Es,
     /// French, likewise.
     Fr,
 }
 
 impl Lang {
-    /// Those in which time is read, in the order in which they are offered. The last two are never worked out from the words: their short
-    /// words are words of the others as well.
-    pub const READ: [Self; 8] = [Self::En, Self::De, Self::Hr, Self::Sr, Self::SrCyrl, Self::Bs, Self::Es, Self::Fr];
-
-    /// Those in which messages are written, in the order in which they are offered.
-    pub const ALL: [Self; 6] = [Self::En, Self::De, Self::Hr, Self::Sr, Self::SrCyrl, Self::Bs];
+    /// All of them, in the order in which they are offered. The last two are never worked out from the words: their short words are words
+    /// of the others as well.
+    pub const ALL: [Self; 8] = [Self::En, Self::De, Self::Hr, Self::Sr, Self::SrCyrl, Self::Bs, Self::Es, Self::Fr];
 
     /// The tag it is known by, such as `sr-Cyrl`.
     pub fn tag(self) -> &'static str {

@@ -7,7 +7,6 @@ use super::grammar::Grammar;
 use super::lang::Lang;
 use super::table::{Class, Symbol, Table};
 use super::token::Tokens;
-use crate::schedule::in_letters;
 use crate::zone::Zone;
 
 /// A language that is ready to be used.
@@ -25,9 +24,9 @@ pub(super) struct Language {
     pub(super) dangling: Option<Symbol>,
     /// A length before or after something that is named elsewhere.
     pub(super) hang: Option<Symbol>,
-    /// What is a time wherever it stands.
+    /// Words that are a time wherever they stand.
     pub(super) left: Option<Symbol>,
-    /// What belongs to a time right after or right before it.
+    /// Words that belong to a time right before or right after it.
     pub(super) before: Option<Symbol>,
     pub(super) after: Option<Symbol>,
     /// Words that only close a time: the `on` of `from June 3rd on`.
@@ -38,16 +37,27 @@ pub(super) struct Language {
     pub(super) open: Option<Symbol>,
     /// Words that ask to be woken.
     pub(super) wake: Option<Symbol>,
+    /// The class of `every` and its like.
+    pub(super) every: Option<Class>,
+    /// The class of the word after the name of a place whose time is meant: Tokyo time.
+    pub(super) zone_word: Option<Class>,
+    /// The class of words that may lead such a name, and of those after which the place follows: `po` … `vremenu`, `heure de` Paris.
+    pub(super) zone_lead: Option<Class>,
+    pub(super) zone_of: Option<Class>,
+    /// The class of `and`.
+    pub(super) and: Option<Class>,
     /// The class of words that say what something is for.
     pub(super) purpose: Option<Class>,
     /// The class of prepositions.
     pub(super) preposition: Option<Class>,
+    /// The class of words that are never the name of a thing with a number.
+    pub(super) adverb: Option<Class>,
     /// Whether nouns have a capital letter.
     pub(super) has_capital_nouns: bool,
-    /// What is said about words that were not understood; `{}` stands for them.
-    pub(super) not_understood: String,
     /// Whether the next Wednesday is the coming one.
     pub(super) is_next_coming: bool,
+    /// The hour at which mornings begin, as CLDR has it.
+    pub(super) morning: i8,
 }
 
 const COMMON: (&str, &str) = ("common", include_str!("tables/common.table"));
@@ -98,12 +108,12 @@ impl Language {
             often: table.find_symbol("often"),
             determiner: table.find_class("DET"),
             article: class("A"),
+            link: table.find_symbol("link"),
         };
         let (ask, link) = (table.find_symbol("ask"), table.find_symbol("link"));
         let is_next_coming = table.setting("next weekday", "coming") == "coming";
         let broken = table.find_symbol("broken");
         let dangling = table.find_symbol("dangling");
-        let not_understood = in_letters(lang, table.setting("not understood", "`{}` was not understood"));
         Self {
             lang,
             symbols,
@@ -119,22 +129,18 @@ impl Language {
             bad_date: table.find_symbol("baddate"),
             open: table.find_symbol("open"),
             wake: table.find_symbol("wake"),
+            every: table.find_class("EVERYWORD").or_else(|| table.find_class("EVERY")),
+            zone_lead: table.find_class("ZONELEAD"),
+            zone_of: table.find_class("ZONEOF"),
+            zone_word: table.find_class("ZONETIME"),
+            and: table.find_class("AND"),
             purpose: table.find_class("PURPOSE"),
             preposition: table.find_class("PREP"),
+            adverb: table.find_class("ADVERB"),
             has_capital_nouns: table.setting("nouns", "small") == "capital",
-            not_understood,
             is_next_coming,
+            morning: table.setting("morning", "6").parse().unwrap_or(6),
             table,
-        }
-    }
-}
-
-impl Language {
-    /// A reason in the words of the language, where the table has them: `says <English> = <words>`.
-    pub(super) fn says(&self, reason: String) -> String {
-        match self.table.setting(&format!("says {reason}"), "") {
-            "" => reason,
-            words => in_letters(self.lang, words),
         }
     }
 }
@@ -203,7 +209,7 @@ mod tests {
 
     #[test]
     fn every_table_can_be_read() {
-        for lang in Lang::READ {
+        for lang in Lang::ALL {
             let language = Language::of(lang);
             assert!(language.ask.is_some() && language.link.is_some(), "{lang}");
         }

@@ -1,10 +1,11 @@
-//! What a text says about time besides what was read. What was not read is not ignored.
+//! The time that a text says besides what was read. The parser does not ignore what it did not read.
 
-use super::atom::{Atom, Dur};
+use super::action::Value;
+use super::atom::{Atom, Clock, DayPart, Dur, Unit};
 use super::find::Phrase;
-use super::grammar::Grammar;
+use super::grammar::{Grammar, Match};
 use super::language::Language;
-use super::table::Symbol;
+use super::table::{Class, Symbol};
 use super::token::Kind;
 
 /// Tokens from one to before another.
@@ -16,6 +17,8 @@ pub(super) struct Hang {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) dur: Dur,
+    /// The part of the day that is meant instead of its time: the `evening before` of `the evening before my flight on Friday`.
+    pub(super) part: Option<DayPart>,
 }
 
 /// The lengths before or after something in a text, besides those that are in a phrase.
@@ -26,15 +29,27 @@ pub(super) fn hangs(grammar: &mut Grammar<'_>, language: &Language, phrases: &[P
     let mut hangs = Vec::new();
     let mut at = 0;
     while at < grammar.len() {
-        if let Some(phrase) = phrases.iter().find(|phrase| !is_length(phrase) && (phrase.from..phrase.to).contains(&at))
+        let is_here = |phrase: &&Phrase| (phrase.from..phrase.to).contains(&at);
+        let phrase = phrases.iter().find(|phrase| !is_length(phrase) && is_here(phrase));
+        let found = grammar.find(symbol, at).map(|index| grammar.get(index)).max_by_key(|found| found.end);
+        // `am Abend vor der Reise am Freitag`: the evening is that of the day before.
+        let is_part = matches!(found, Some(Match { value: Value::Atom(Atom::PartBeside { .. }), .. }));
+        let is_dated = |end: usize| phrases.iter().any(|phrase| phrase.from >= end && phrase.plan.when.has_day());
+        let found = found.filter(|found| !is_part || is_dated(found.end));
+        if let Some(phrase) = phrase
+            && !(found.is_some() && is_part && is_part_only(phrase))
         {
             at = phrase.to;
             continue;
         }
-        let found = grammar.find(symbol, at).map(|index| grammar.get(index)).max_by_key(|found| found.end);
         match found.map(|found| (found.end, found.value)) {
-            Some((to, super::action::Value::Atom(Atom::Then(dur)))) => {
-                hangs.push(Hang { from: at, to, dur });
+            Some((to, Value::Atom(Atom::Then(dur)))) => {
+                hangs.push(Hang { from: at, to, dur, part: None });
+                at = to;
+            }
+            Some((to, Value::Atom(Atom::PartBeside { part, days }))) => {
+                let day = Dur::of(1.0, Unit::Day).map(|day| if days < 0 { day.negated() } else { day });
+                hangs.extend(day.map(|dur| Hang { from: at, to, dur, part: Some(part) }));
                 at = to;
             }
             _ => at += 1,
@@ -49,7 +64,7 @@ pub(super) struct Left<'a, 'g> {
     pub(super) grammar: &'a mut Grammar<'g>,
     pub(super) language: &'static Language,
     pub(super) phrases: &'a [Phrase],
-    /// What said the meaning.
+    /// The tokens that said the meaning.
     pub(super) used: &'a [Range],
     /// Where the words end that ask for a reminder.
     pub(super) asked: usize,
@@ -57,12 +72,78 @@ pub(super) struct Left<'a, 'g> {
     pub(super) is_complete: bool,
     /// Whether the meaning has its day.
     pub(super) has_day: bool,
+    /// Whether its day comes only once, so that an `every` is that of something else: check every room tomorrow.
+    pub(super) is_once: bool,
 }
 
 impl Left<'_, '_> {
     /// The words that say something about time and were not read.
     pub(super) fn unread(&mut self) -> Option<Range> {
-        self.phrase().or_else(|| self.beside()).or_else(|| self.looks_like_time())
+        let left = self.phrase().or_else(|| self.beside()).or_else(|| self.looks_like_time());
+        left.or_else(|| self.place()).or_else(|| self.every()).or_else(|| self.numbered())
+    }
+
+    /// The time of a place, right after a clock: `5pm Tokyo time`, `20 Uhr New Yorker Zeit`.
+    fn place(&self) -> Option<Range> {
+        const NAME_WORDS_MAX: usize = 3;
+        let is_class = |at: usize, class: Option<Class>| class.is_some_and(|class| self.grammar.has_class(at, class));
+        for (_, to) in self.used {
+            // Hora de Londres.
+            let of = (*to..to + 2).rev().find(|at| self.is_name(at + 1) && self.grammar.is_word(*at));
+            if let Some(of) = of.filter(|_| is_class(*to, self.language.zone_of)) {
+                return Some((*to, of + 2));
+            }
+            // After `po` the name of the place may be small: po londonskom vremenu.
+            let is_led = is_class(*to, self.language.zone_lead);
+            let is_name = |at: usize| self.is_name(at) || (is_led && self.grammar.is_word(at));
+            for n in 1..=NAME_WORDS_MAX {
+                if is_class(to + n, self.language.zone_word) && (*to..to + n).all(is_name) {
+                    return Some((*to, to + n + 1));
+                }
+            }
+        }
+        None
+    }
+
+    /// An `every` near what was read: `every even week on Monday` is not one Monday.
+    fn every(&self) -> Option<Range> {
+        const WORDS_BETWEEN: usize = 2;
+        let every = self.language.every.filter(|_| !self.is_once)?;
+        for (from, to) in self.used {
+            let is_open =
+                |at: &usize| self.grammar.is_word(*at) && !self.is_used(*at) && !self.is_quoted((*at, at + 1));
+            let before = (from.saturating_sub(WORDS_BETWEEN + 1)..*from).rev().take_while(is_open);
+            if let Some(at) = before.into_iter().find(|at| self.grammar.has_class(*at, every) && *at >= self.asked) {
+                return Some((at, *from));
+            }
+            if is_open(to) && self.grammar.has_class(*to, every) {
+                return Some((*to, to + 1));
+            }
+        }
+        None
+    }
+
+    /// A bare number between a noun and a day may be the noun's or the hour: `chapter 7 tomorrow`.
+    fn numbered(&self) -> Option<Range> {
+        let is_bare =
+            |atom: Option<&Atom>| matches!(atom, Some(Atom::Clock(Clock { is_weak: true, finest: Unit::Hour, .. })));
+        let phrase = self.phrases.iter().find(|phrase| {
+            let is_number = self.is_number(phrase.from) && is_bare(phrase.atoms.first());
+            is_number && self.is_used(phrase.from) && phrase.plan.to.is_none() && phrase.plan.when.clocks.len() == 1
+        })?;
+        let noun = phrase.from.checked_sub(1)?;
+        let no_nouns = [self.language.preposition, self.language.adverb];
+        let is_link = no_nouns.into_iter().flatten().any(|class| self.grammar.has_class(noun, class));
+        let is_open = |at: usize| self.grammar.is_word(at) && !self.is_used(at) && at >= self.asked;
+        // A table for 4 on Friday.
+        let is_for = self.language.purpose.is_some_and(|purpose| self.grammar.has_class(noun, purpose));
+        let is_counted = is_for && noun.checked_sub(1).is_some_and(is_open);
+        (is_open(noun) && (!is_link || is_counted)).then_some((noun, phrase.from + 1))
+    }
+
+    /// Whether a token is a word with a capital letter that the table does not know as a time.
+    fn is_name(&self, at: usize) -> bool {
+        self.grammar.is_word(at) && !self.is_used(at) && self.is_capital(at)
     }
 
     /// A whole phrase that is not part of the meaning.
@@ -89,6 +170,11 @@ impl Left<'_, '_> {
                     return Some((at, from));
                 }
             }
+            // `feed the cat 7 and 19 daily`: a number before what has no time of day may be that time.
+            let is_hour = from > self.asked && self.is_small_number(from - 1) && !self.is_used(from - 1);
+            if !self.is_complete && is_hour && !self.is_quoted((from - 1, from)) {
+                return Some((from - 1, from));
+            }
             let after = if self.is_sign(to, ',') { to + 1 } else { to };
             if self.is_used(after) || after >= self.grammar.len() {
                 continue;
@@ -104,6 +190,14 @@ impl Left<'_, '_> {
             if self.is_number(after) && self.counts_nothing(after) {
                 return Some((after, after + 1));
             }
+            // `every day 7 & 9 pm`: the first number of a list is as good a time as the last.
+            if let Some(end) = self.list_end(after) {
+                return Some((after, end));
+            }
+            // `daily at 8 and 20 feed the cat`: the 20 may be a time.
+            if self.is_complete && self.is_join(to) && self.is_small_number(to + 1) && !self.is_used(to + 1) {
+                return Some((to, to + 2));
+            }
             // Between two pieces that were read.
             if self.is_number(to) && self.is_used(to + 1) {
                 return Some((to, to + 1));
@@ -117,7 +211,7 @@ impl Left<'_, '_> {
     fn looks_like_time(&mut self) -> Option<Range> {
         let mut none_before = 0;
         for at in self.asked..self.grammar.len() {
-            // What looks like a time and is none: good morning.
+            // Words that look like a time and are none: good morning.
             none_before = none_before.max(self.ends(self.language.symbols.not, at).into_iter().max().unwrap_or(0));
             // The phrases have been looked at.
             let is_judged = self.phrases.iter().any(|phrase| (phrase.from..phrase.to).contains(&at));
@@ -153,6 +247,30 @@ impl Left<'_, '_> {
 
     fn is_number(&self, at: usize) -> bool {
         self.grammar.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Number { digits: 1..=4, .. }))
+    }
+
+    /// Whether a token is a number that can be an hour.
+    fn is_small_number(&self, at: usize) -> bool {
+        let token = self.grammar.tokens.list.get(at);
+        token.is_some_and(|token| {
+            !token.is_masked
+                && !token.is_glued
+                && matches!(token.kind, Kind::Number { value: Some(0..=24), digits: 1..=2 })
+        })
+    }
+
+    /// The end of a list of numbers that can be hours, such as `7 and 19`; what was read may be the last of them.
+    fn list_end(&self, at: usize) -> Option<usize> {
+        let is_hour = |at: usize| self.is_small_number(at) && !self.is_quoted((at, at + 1));
+        let is_joined = self.is_join(at + 1) || self.is_sign(at + 1, ',') || self.is_sign(at + 1, '/');
+        let is_list = is_hour(at) && is_joined && (self.is_number(at + 2) || self.is_used(at + 2));
+        is_list.then(|| if self.is_used(at + 2) { at + 1 } else { at + 3 })
+    }
+
+    /// Whether a token joins two of a kind: `and`, `&`.
+    fn is_join(&self, at: usize) -> bool {
+        let is_and = self.language.and.is_some_and(|and| self.grammar.has_class(at, and));
+        is_and || self.is_sign(at, '&') || self.is_sign(at, '+')
     }
 
     /// Whether nothing follows a number that it could be the number of.
@@ -223,6 +341,12 @@ impl Left<'_, '_> {
 /// Whether tokens stand within quotation marks.
 pub(super) fn is_quoted(grammar: &Grammar<'_>, from: usize, to: usize) -> bool {
     grammar.tokens.list[from..to].iter().all(|token| token.is_quoted)
+}
+
+/// Whether a phrase is a part of the day and nothing else: in the evening.
+pub(super) fn is_part_only(phrase: &Phrase) -> bool {
+    let when = &phrase.plan.when;
+    when.part.is_some() && when.clocks.is_empty() && !when.has_day() && !phrase.plan.is_recurring()
 }
 
 /// Whether a phrase is a length and nothing else: a 20 minute walk.

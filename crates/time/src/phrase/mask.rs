@@ -1,4 +1,4 @@
-//! The parts of a text that are never a time: addresses, paths, versions, phone numbers.
+//! The parts of a text that are never a time: addresses, paths, versions, phone numbers, money.
 
 /// Where they are, from left to right.
 pub(super) struct Masks {
@@ -13,7 +13,7 @@ impl Masks {
         let mut spans = Vec::new();
         let mut start = 0;
         for chunk in text.split(char::is_whitespace) {
-            if is_address(chunk) || is_version(chunk) || is_dashed_phone(chunk) {
+            if is_address(chunk) || is_version(chunk) || is_dashed_phone(chunk) || is_money(chunk) {
                 spans.push((start, start + chunk.len()));
             } else if let Some(length) = phone(&text[start..]) {
                 spans.push((start, start + length));
@@ -61,6 +61,11 @@ fn is_version(chunk: &str) -> bool {
     n_parts == numbers.split('.').count() && if is_named { n_parts >= 1 } else { n_parts >= 4 }
 }
 
+/// `$20`, `€5.50`.
+fn is_money(chunk: &str) -> bool {
+    chunk.strip_prefix(['$', '€', '£']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// `555-123-4567`, `555-1234`.
 fn is_dashed_phone(chunk: &str) -> bool {
     let chunk = chunk.trim_end_matches(['.', ',', ';', '!', '?']);
@@ -98,6 +103,8 @@ mod tests {
             "10.0.0.1",
             "+385 91 234 5678",
             "555-123-4567",
+            "$20",
+            "€5.50",
         ] {
             assert!(Masks::of(text).covers(0), "{text}");
         }

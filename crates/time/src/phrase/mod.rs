@@ -3,11 +3,11 @@
 //! One grammar engine, and a table of words and rules for each language in `tables/`. The way of a text:
 //! [`token`] cuts it, [`table`] knows the words and rules of a language, [`grammar`] matches them to [`atom`]s, [`find`]
 //! joins atoms to the longest [`plan`] that holds together, [`understand`] picks the phrase that is meant, and [`resolve`]
-//! and [`recur`] say which instant or schedule that is, here and now. [`left`] looks for time that was not read, and refuses the text
-//! then; [`rest`] is what else the text says. What [`mask`] covers is never a time.
+//! [`range`] and [`recur`] say which instant, stretch or schedule that is, here and now. [`left`] looks for time that was not read, and refuses the text
+//! then; [`rest`] is what else the text says. Text that [`mask`] covers is never a time.
 //!
 //! An ambiguous phrase means the next sensible time to come, and the summary says which; the others are its alternatives. A text that is not understood has no
-//! meaning but a reason; the parser never guesses.
+//! meaning but a [`reason`] in its own language; the parser never guesses.
 
 mod action;
 mod answer;
@@ -22,6 +22,8 @@ mod left;
 mod list;
 mod mask;
 mod plan;
+mod range;
+mod reason;
 mod recur;
 mod resolve;
 mod rest;
@@ -30,6 +32,7 @@ mod table;
 mod token;
 mod understand;
 mod when;
+mod whole;
 
 use jiff::Timestamp;
 
@@ -38,7 +41,9 @@ pub use command::{COMMAND_MAX, Command, Mention, command, mention};
 pub use lang::Lang;
 pub(crate) use token::fold as fold_letter;
 
+use self::language::Language;
 use self::left::Left;
+use self::reason::Why;
 use self::resolve::Here;
 use self::token::Tokens;
 use self::understand::{Understanding, Understood};
@@ -50,13 +55,13 @@ use crate::zone::Zone;
 /// A text as it was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
-    /// What was understood.
+    /// The meaning.
     pub meaning: Meaning,
     /// The text without the time phrase.
     pub rest: String,
     /// The language it was understood in.
     pub lang: Lang,
-    /// What else the same words can mean, the likelier first: `at 2` is at night as well.
+    /// The other meanings that the same words can have, the likelier first: `at 2` is at night as well.
     pub alternatives: Vec<Meaning>,
     /// Of a text that was not understood, what it most likely means.
     pub suggestion: Option<Box<Meaning>>,
@@ -64,7 +69,7 @@ pub struct Parsed {
     pub slips: Vec<(String, String)>,
 }
 
-/// What was understood.
+/// The meaning of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Meaning {
     /// One instant, known as exactly as `grain` says.
@@ -73,6 +78,8 @@ pub enum Meaning {
         at: Timestamp,
         /// How exactly it was said.
         grain: Grain,
+        /// From when to when the stretch is that was named, where the instant is only a moment of it: the afternoon of `tomorrow afternoon`.
+        within: Option<(Timestamp, Timestamp)>,
     },
     /// A stretch of time.
     Interval {
@@ -166,7 +173,7 @@ struct Said {
     is_series: bool,
 }
 
-/// The schedule that `text` describes, such as `workdays at 8, weekends at 10`. What names days without saying `every`
+/// The schedule that `text` describes, such as `workdays at 8, weekends at 10`. A text that names days without saying `every`
 /// is taken to mean each of them: `last day of the month at 9`. The error is a sentence.
 pub fn series(text: &str, lang: Option<Lang>, zone: &Zone, now: Timestamp) -> Result<Schedule, String> {
     series_within(text, lang, zone, now, &Steps::of_request(1))
@@ -180,15 +187,15 @@ pub(crate) fn series_within(
     now: Timestamp,
     steps: &Steps,
 ) -> Result<Schedule, String> {
-    let Parsed { meaning, rest, .. } =
+    let Parsed { meaning, rest, lang, .. } =
         read(text, lang, zone, &Said { now, habits: Habits::default(), is_series: true }, steps);
     match meaning {
         // A zone at the end is that of the summary it was copied from.
         Meaning::Recurring(schedule) if rest.is_empty() || rest == zone.name() => Ok(*schedule),
-        Meaning::Recurring(_) => Err(format!("`{rest}` in it does not say when")),
+        Meaning::Recurring(_) => Err(Language::of(lang).says(&Why::about("besides", rest))),
         Meaning::None { reason } => Err(reason),
         Meaning::Instant { .. } | Meaning::Interval { .. } | Meaning::Duration { .. } => {
-            Err("it names one time; say how often, such as `every day at 8`".into())
+            Err(Language::of(lang).says(&Why::of("one time")))
         }
     }
 }
@@ -212,16 +219,18 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
     let tokens = Tokens::of(text);
     let (language, mut grammar, tried) = language::choose(lang, &tokens, zone);
     let mut phrases = find::find(&mut grammar, language.symbols);
-    // What somebody quotes is a time only if nothing else is.
+    // Text in quotation marks is a time only if nothing else is.
     let is_quoted = |phrase: &find::Phrase| left::is_quoted(&grammar, phrase.from, phrase.to);
     if !phrases.iter().all(is_quoted) {
         phrases.retain(|phrase| !is_quoted(phrase));
     }
     let hangs = left::hangs(&mut grammar, language, &phrases);
     phrases.retain(|phrase| {
-        !hangs.iter().any(|hang| left::is_length(phrase) && (hang.from..hang.to).contains(&phrase.from))
+        let is_in = |hang: &left::Hang| (hang.from..hang.to).contains(&phrase.from);
+        let is_its = |hang: &left::Hang| left::is_length(phrase) || (hang.part.is_some() && left::is_part_only(phrase));
+        !hangs.iter().any(|hang| is_in(hang) && is_its(hang))
     });
-    let here = Here::new(now, zone.rules(), language.is_next_coming, habits);
+    let here = Here::new(now, zone.rules(), language, habits);
     let asked = rest::asked(&mut grammar, language);
     let is_alarm = is_alarm(&mut grammar, language);
     let understanding = Understanding {
@@ -236,15 +245,16 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         hangs: &hangs,
         steps,
     };
-    let Understood { meaning, alternatives, used, is_complete, has_day, is_misfit } = understanding.meaning();
+    let Understood { meaning, alternatives, used, is_complete, has_day, is_once, is_misfit } = understanding.meaning();
     // One text takes only so many steps, so they are counted when they have been taken.
     if steps.take((tried + grammar.taken()) as u64 / GRAMMAR_STEPS_PER_STEP).is_none() {
         return nothing(TOO_MUCH.to_owned());
     }
     let used = rest::with_tails(&mut grammar, language, used);
-    let doubt = understand::doubt(&mut grammar, language, &meaning, &used).map(str::to_owned);
-    let refused = |reason: String, suggestion: Option<Meaning>| Parsed {
-        meaning: Meaning::None { reason: language.says(reason) },
+    let is_length = matches!(meaning, Ok(Meaning::Duration { .. }));
+    let doubt = understand::doubt(&mut grammar, language, is_length, &used);
+    let refused = |why: Why, suggestion: Option<Meaning>| Parsed {
+        meaning: Meaning::None { reason: language.says(&why) },
         rest: text.trim().to_owned(),
         lang: language.lang,
         alternatives: Vec::new(),
@@ -252,9 +262,9 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         slips: Vec::new(),
     };
     match (doubt, meaning) {
-        (Some(reason), _) => refused(reason, None),
-        (None, Meaning::None { reason }) => refused(understand::better_reason(&mut grammar, language, reason), None),
-        (None, meaning) => {
+        (Some(why), _) => refused(why, None),
+        (None, Err(why)) => refused(understand::better_reason(&mut grammar, language, why), None),
+        (None, Ok(meaning)) => {
             let mut left = Left {
                 text,
                 grammar: &mut grammar,
@@ -264,14 +274,20 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
                 asked,
                 is_complete,
                 has_day,
+                is_once,
             };
             if let Some((from, to)) = left.unread() {
+                // Three times a day for a week: the hours are missing, and nobody means in a week.
+                let often = language.symbols.often;
+                if often.is_some_and(|often| !grammar.find(often, from).is_empty()) {
+                    return refused(Why::of("no hours"), None);
+                }
                 let words = &text[tokens.list[from].start..tokens.list[to - 1].end];
-                return refused(language.not_understood.replace("{}", words), Some(meaning));
+                return refused(Why::about(Why::NOT_UNDERSTOOD, words), Some(meaning));
             }
             if is_misfit && let (Some((from, _)), Some((_, to))) = (used.first(), used.last()) {
                 let words = &text[tokens.list[*from].start..tokens.list[*to - 1].end];
-                return refused(language.not_understood.replace("{}", words), Some(meaning));
+                return refused(Why::about(Why::NOT_UNDERSTOOD, words), Some(meaning));
             }
             let slipped = |at: usize| {
                 let token = &tokens.list[at];
@@ -282,6 +298,12 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
             Parsed { meaning, rest, lang: language.lang, alternatives, suggestion: None, slips }
         }
     }
+}
+
+/// Why nobody can be reminded at a time that was understood, in the language of the text: `summary` says the time.
+pub(crate) fn not_to_come(lang: Lang, has_begun: bool, summary: &str) -> String {
+    let key = if has_begun { "has begun" } else { "in the past" };
+    Language::of(lang).says(&Why::about(key, summary))
 }
 
 /// Whether somebody asks to be woken: then six is in the morning.

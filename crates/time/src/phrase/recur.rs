@@ -8,10 +8,11 @@ use super::plan::Plan;
 use super::resolve::{Here, TimeOfDay, Why, time_of, times_of, too_far};
 use super::when::When;
 use super::{Grain, feast};
+use crate::invalid::Invalid;
 use crate::schedule::{
     Anchor, Exceptions, Freq, INTERVAL_MAX, Months, NEXT_STEPS_MAX, NthDay, Recurrence, Rule, Schedule, Smart, Weekdays,
 };
-use crate::steps::Steps;
+use crate::steps::{Steps, TOO_MUCH};
 use crate::zone::Zone;
 
 /// How many steps the search for the first day of one rule may take: enough for a rule that is due within 400 years.
@@ -31,8 +32,15 @@ pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str, steps:
         let ends_at = ends_at(&bounds, here, starts_at)?;
         let count = plan.count.map(|count| u32::try_from(count).unwrap_or(1));
         let schedule = Schedule { rule, starts_at, ends_at, count, except: exceptions(plan, here)? };
-        schedule.validate().map_err(|invalid| invalid.problem)?;
-        return Ok(schedule);
+        return checked(schedule, here, zone, steps);
+    }
+    // From 9 to 17 is no hour, and neither is at 8 until 17 an end of the series.
+    let is_of_days = plan.every.is_none_or(|(_, unit)| unit >= Unit::Day);
+    let is_clock =
+        |when: &Option<Box<When>>| when.as_ref().is_some_and(|when| !when.clocks.is_empty() && !when.has_day());
+    if is_of_days && is_clock(&plan.until) {
+        let has_no_hour = is_clock(&plan.start) && !plan.when.has_time();
+        return Err(if has_no_hour { Why::of("no hours") } else { Why::about("together", text) });
     }
     let starts_at = plan.start.as_ref().map(|when| here.point(when)?.begin(here)).transpose()?;
     let ends_at = ends_at(plan, here, starts_at)?;
@@ -40,7 +48,7 @@ pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str, steps:
         Some(dur) => {
             let every = std::time::Duration::from_secs(u64::try_from(dur.elapsed_seconds()).unwrap_or(0));
             if every.is_zero() || every > INTERVAL_MAX {
-                return Err("that is no interval that can be kept".into());
+                return Err(Why::of("no interval"));
             }
             Rule::Interval { every, anchor: Anchor::Start, origin: starts_at.unwrap_or(here.now) }
         }
@@ -49,8 +57,29 @@ pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str, steps:
     let count = plan.count.map(|count| u32::try_from(count).unwrap_or(1));
     let mut schedule = Schedule { rule, starts_at, ends_at, count, except: exceptions(plan, here)? };
     fold_weekdays(&mut schedule);
-    schedule.validate().map_err(|invalid| invalid.problem)?;
+    checked(schedule, here, zone, steps)
+}
+
+/// The schedule, if it can be kept and comes at least once.
+fn checked(schedule: Schedule, here: &Here, zone: &Zone, steps: &Steps) -> Result<Schedule, Why> {
+    schedule.validate().map_err(|invalid| unfit(&invalid))?;
+    // Every day at 8 until noon, said at ten.
+    if schedule.ends_at.is_some() {
+        let (next, _) = steps.part(NEXT_STEPS_MAX, |steps| schedule.next_within(zone, here.now, steps));
+        next.ok_or_else(|| Why::of("never"))?;
+    }
     Ok(schedule)
+}
+
+/// Why a schedule cannot be kept. A schedule says it in English, so that its field tells which of the language's reasons it is.
+fn unfit(invalid: &Invalid) -> Why {
+    Why::of(match invalid.field.as_str() {
+        "ends_at" => "ends first",
+        "every" => "no interval",
+        "text" | "rules" => "tangled",
+        _ if invalid.problem == TOO_MUCH => "tangled",
+        _ => "never",
+    })
 }
 
 /// The rules of `every two hours between 9 and 17`: each day, from the first hour on.
@@ -77,7 +106,7 @@ fn within_hours(plan: &Plan) -> Result<Option<Vec<Recurrence>>, Why> {
     };
     let step = n.checked_mul(if unit == Unit::Hour { 60 } else { 1 }).ok_or_else(too_far)?;
     let first = minutes(from, -1).ok_or_else(too_far)?;
-    let last = minutes(to, first).ok_or("it ends before it begins")?;
+    let last = minutes(to, first).ok_or(Why::of("ends first"))?;
     let mut rules: Vec<Recurrence> = Vec::new();
     let mut at = first;
     let by_day = plan.when.days.map(|(days, _)| weekdays(days)).unwrap_or_default();
@@ -162,7 +191,7 @@ fn local_rule(
     let rule = Rule::Smart(Smart::new(text, rules, anchor));
     let probe = Schedule::new(rule.clone());
     let (next, _) = steps.part(NEXT_STEPS_MAX, |steps| probe.next_within(zone, here.now, steps));
-    next.map(|_| rule).ok_or_else(|| "that never comes".into())
+    next.map(|_| rule).ok_or_else(|| Why::of("never"))
 }
 
 /// Whether it is today that says which day it is: `every 6 months`, `every 2 weeks`.
@@ -228,7 +257,7 @@ fn times(plan: &Plan, here: &Here) -> Result<Vec<Time>, Why> {
     let when = &plan.when;
     let own_minutes = here.zone.to_fixed_offset().ok().map(|offset| offset.seconds() / 60);
     if when.zone.is_some() && when.zone != own_minutes {
-        return Err("a series has the zone of its reminder; leave the zone out of the words".into());
+        return Err(Why::of("zone of series"));
     }
     // `every sunday starting next week at 10`: the time is that of every Sunday.
     let bounds = [&plan.start, &plan.until].into_iter().flatten();
@@ -267,19 +296,17 @@ fn dates(plan: &Plan, here: &Here) -> Result<Recurrence, Why> {
         let is_yearly = unit.is_none_or(|unit| unit == Unit::Year);
         let by_week_no = vec![week as i8];
         let rule = Recurrence { interval, by_week_no, by_day, ..Recurrence::new(Freq::Yearly) };
-        return if is_yearly { Ok(rule) } else { Err("a week of the year comes once a year".into()) };
+        return if is_yearly { Ok(rule) } else { Err(Why::of("week once")) };
     }
     // The fourth day of every week is Wednesday or Thursday, by where a week begins.
     let is_dated = !when.nths.is_empty() || when.cal.day.is_some();
     if is_dated && matches!(unit, Some(Unit::Day | Unit::Workday | Unit::Weekend | Unit::Week)) {
-        return Err("it is not clear which day is meant; name the day of the week".into());
+        return Err(Why::of("which weekday"));
     }
     let rule = |freq: Freq| Recurrence { interval, ..Recurrence::new(freq) };
     let weekdays = when.days.map(|(days, _)| weekdays(days));
     match unit {
-        Some(Unit::Second | Unit::Minute | Unit::Hour) => {
-            Err("every so many hours cannot be on days or at a time of day".into())
-        }
+        Some(Unit::Second | Unit::Minute | Unit::Hour) => Err(Why::of("hours on days")),
         Some(Unit::Day) => match weekdays {
             Some(by_day) if n == 1 => Ok(with_cal(Recurrence { by_day, ..rule(Freq::Weekly) }, when.cal)),
             Some(by_day) => Ok(with_cal(Recurrence { by_day, ..rule(Freq::Daily) }, when.cal)),
@@ -369,7 +396,7 @@ fn yearly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why>
         let date = feast::date(feast, today.year()).ok_or_else(too_far)?;
         let is_fixed = (101..=1231).contains(&feast);
         if !is_fixed {
-            return Err("a feast that moves cannot be a series; name its date each year".into());
+            return Err(Why::of("moving feast"));
         }
         return Ok(Recurrence { by_month: vec![date.month()], by_month_day: vec![date.day()], ..rule });
     }
@@ -411,7 +438,7 @@ fn with_nths(rule: &Recurrence, when: &When) -> Result<Option<Recurrence>, Why> 
                 rule.by_day = weekdays(0b001_1111);
                 rule.by_set_pos = vec![i16::try_from(*n).map_err(|_| too_far())?];
             }
-            What::Unit(_) => return Err("only days can be counted in a series".into()),
+            What::Unit(_) => return Err(Why::of("only days")),
         }
     }
     Ok(Some(rule))
@@ -445,7 +472,7 @@ fn exceptions(plan: &Plan, here: &Here) -> Result<Exceptions, Why> {
                 Grain::Second | Grain::Minute | Grain::Hour => except.times.push(local),
                 Grain::Day => except.dates.push(local.date()),
                 Grain::Week | Grain::Month | Grain::Quarter | Grain::Year => {
-                    return Err("say which days or dates are left out".into());
+                    return Err(Why::of("left out"));
                 }
             }
         }

@@ -44,7 +44,7 @@ fn longest(grammar: &mut Grammar<'_>, symbol: Option<Symbol>, at: usize) -> Opti
     range.map(|index| grammar.get(index).end).max()
 }
 
-/// What was read, with the words at the end of the text that only close it: the `on` of `from June 3rd on`.
+/// The tokens that were read, with the words at the end of the text that only close it: the `on` of `from June 3rd on`.
 pub(super) fn with_tails(
     grammar: &mut Grammar<'_>,
     language: &Language,

@@ -70,9 +70,9 @@ impl Stretch {
             }
             What::Unit(Unit::Month) if n > 0 => add_months(self.first, count)?,
             What::Unit(Unit::Quarter) if n > 0 => add_months(self.first, 3 * count)?,
-            What::Unit(_) => return Err("that cannot be counted".into()),
+            What::Unit(_) => return Err(Why::of("only days")),
         };
-        if (self.first..=self.last).contains(&date) { Ok(date) } else { Err("there are not that many".into()) }
+        if (self.first..=self.last).contains(&date) { Ok(date) } else { Err(Why::of("not so many")) }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) type Symbol = u16;
 pub(super) const DIGITS: Class = 0;
 
 /// The classes of words that are known with one letter amiss, and how long such a word is.
-const SLIP_CLASSES: [&str; 3] = ["REL", "WEEKDAY", "MONTH"];
+const SLIP_CLASSES: [&str; 4] = ["REL", "WEEKDAY", "MONTH", "EVERY"];
 const SLIP_MIN: usize = 5;
 const SLIP_MAX: usize = 16;
 

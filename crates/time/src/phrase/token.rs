@@ -157,7 +157,8 @@ fn dot_belongs(after: &str, kind: Kind) -> bool {
         return false;
     }
     match after.next() {
-        Some('.') => false,
+        // Of `the 25..` one dot is the number's, the other closes the sentence.
+        Some('.') => matches!(kind, Kind::Number { .. }) && after.next() != Some('.'),
         Some(c) if c.is_ascii_digit() => matches!(kind, Kind::Word { .. }),
         _ => true,
     }

@@ -7,10 +7,12 @@ use super::find::Phrase;
 use super::grammar::Grammar;
 use super::language::Language;
 use super::left::Hang;
+use super::list::List;
 use super::plan::Plan;
-use super::resolve::{Here, Point, Why, too_far, too_long};
+use super::range::{length, months, stretch, weekdays};
+use super::resolve::{Here, Why};
 use super::token::Tokens;
-use super::when::When;
+use super::whole::whole;
 use super::{Grain, Meaning, recur};
 use crate::steps::Steps;
 use crate::zone::Zone;
@@ -30,17 +32,17 @@ pub(super) struct Understanding<'a> {
     pub(super) is_alarm: bool,
     /// Lengths before or after something that is named apart from them.
     pub(super) hangs: &'a [Hang],
-    /// What the request may still take.
+    /// The steps that the request may still take.
     pub(super) steps: &'a Steps,
 }
 
 /// Tokens from one to before another.
 type Used = Vec<(usize, usize)>;
 
-/// What a text means.
+/// The meaning of a text.
 pub(super) struct Understood {
-    pub(super) meaning: Meaning,
-    /// What else the same words can mean.
+    pub(super) meaning: Result<Meaning, Why>,
+    /// The other meanings that the same words can have.
     pub(super) alternatives: Vec<Meaning>,
     /// The tokens that said so.
     pub(super) used: Used,
@@ -48,6 +50,8 @@ pub(super) struct Understood {
     pub(super) is_complete: bool,
     /// Whether it says on which day.
     pub(super) has_day: bool,
+    /// Whether its day comes only once: tomorrow, on May 3.
+    pub(super) is_once: bool,
     /// Whether the time of day is none of the part of the day that was named.
     pub(super) is_misfit: bool,
 }
@@ -61,43 +65,47 @@ impl Understanding<'_> {
         for phrase in order {
             let (mut plan, mut used) = with_others(phrase, self.phrases);
             self.wake(&mut plan);
+            let other_halves = share_half(&mut plan);
             let is_loose = |other: &&Phrase| {
                 !other.is_adjective && is_beside(phrase, other) && !used.contains(&(other.from, other.to))
             };
             let meaning = match self.phrases.iter().find(is_loose) {
                 Some(other) => {
                     let both = self.said(&[(phrase.from.min(other.from), phrase.to.max(other.to))]);
-                    Err(format!("it is not clear how `{both}` belongs together"))
+                    Err(Why::about("together", both))
                 }
                 None => self.hang(&mut plan, &mut used).and_then(|()| self.meaning_of(plan.clone(), &used)),
             };
             match meaning {
                 Ok(mut meaning) => {
                     self.say_again(&plan, &mut meaning, &mut used);
-                    let alternatives = self.alternatives(&plan, &used, &meaning);
+                    let mut alternatives = self.alternatives(&plan, &used, &meaning);
+                    alternatives.extend(other_halves.and_then(|plan| self.meaning_of(plan, &used).ok()));
                     let (is_complete, has_day) = (plan.is_complete(), plan.when.has_day() || plan.is_recurring());
-                    let is_misfit = is_misfit(&plan);
-                    return Understood { meaning, alternatives, used, is_complete, has_day, is_misfit };
+                    let is_misfit = self.is_misfit(&plan);
+                    let is_once = plan.when.is_once() && !plan.is_recurring();
+                    let meaning = Ok(meaning);
+                    return Understood { meaning, alternatives, used, is_complete, has_day, is_once, is_misfit };
                 }
                 Err(reason) => why = why.or(Some(reason)),
             }
         }
         let nothing = || match self.hangs {
-            [] => format!("{NOTHING}; say when, such as `tomorrow at 8` or `in 5 minutes`"),
-            _ => "it does not say before or after what; name its time as well".into(),
+            [] => Why::of(Why::NO_TIME),
+            _ => Why::of("before what"),
         };
-        let meaning = Meaning::None { reason: why.unwrap_or_else(nothing) };
         Understood {
-            meaning,
+            meaning: Err(why.unwrap_or_else(nothing)),
             alternatives: Vec::new(),
             used: Vec::new(),
             is_complete: false,
             has_day: false,
+            is_once: false,
             is_misfit: false,
         }
     }
 
-    /// What is said twice is said once: `1 hour from now, Tue 10 Mar 2026 at 10:15`. Of a length, the moment beside it tells whether it is
+    /// A time that is said twice counts once: `1 hour from now, Tue 10 Mar 2026 at 10:15`. Of a length, the moment beside it tells whether it is
     /// elapsed time or days of the calendar, which are shorter or longer twice a year.
     fn say_again(&self, plan: &Plan, meaning: &mut Meaning, used: &mut Used) {
         let at_of = |meaning: &Meaning| match meaning {
@@ -128,7 +136,7 @@ impl Understanding<'_> {
         used.sort_unstable();
     }
 
-    /// Who wants to be woken at six means the morning.
+    /// A person who wants to be woken at six means the morning.
     fn wake(&self, plan: &mut Plan) {
         if self.is_alarm && plan.when.part.is_none() && plan.when.rel != Some(0) {
             for clock in plan.when.clocks.iter_mut().filter(|clock| clock.half == Half::Either) {
@@ -137,6 +145,26 @@ impl Understanding<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a clock and a part of the day do not go together: twelve is no afternoon, and a person who says in the morning `tonight
+    /// at 3` may mean the afternoon. Later in the day it is the hour after midnight.
+    fn is_misfit(&self, plan: &Plan) -> bool {
+        // Every day at 8 i 20 may be at 8:20, and at 8 and at 20.
+        if plan.is_recurring() && plan.when.clocks.iter().any(|clock| clock.is_split) {
+            return true;
+        }
+        let is_today = plan.when.is_part_today;
+        let is_other_day = plan.when.days.is_some() || plan.when.rel.is_some_and(|rel| rel > 0);
+        let is_morning = (4..12).contains(&self.here.local.hour());
+        let is_open = |clock: &Clock| clock.half != Half::Known;
+        plan.when.clocks.iter().filter(|clock| is_open(clock)).any(|clock| match plan.when.part {
+            Some(DayPart::Tonight) => is_morning && (1..=3).contains(&clock.hour),
+            // Saturday night at 1 is on Sunday, and on Saturday in a way.
+            Some(DayPart::Night) => is_other_day && (1..=4).contains(&clock.hour),
+            Some(DayPart::Afternoon) => is_today && clock.hour == 12 && clock.finest == Unit::Hour,
+            _ => false,
+        })
     }
 
     /// `1 hour before my flight at 18:40` is at 17:40, and so is `flight at 18:40, 1 hour before`.
@@ -154,6 +182,21 @@ impl Understanding<'_> {
         if !fits || !(hang.to <= first || (hang.from >= last && is_at_end)) {
             return Err(self.unclear(hang));
         }
+        if let Some(part) = hang.part {
+            // Without its day nobody can tell which evening it is.
+            let is_before = hang.dur.days < 0;
+            // The evening before is the day before, and the morning after the day after; the morning before may be the same day's.
+            let is_clear = match part {
+                DayPart::Evening | DayPart::Night => is_before,
+                DayPart::Morning | DayPart::EarlyMorning => !is_before,
+                _ => false,
+            };
+            if !is_clear || !plan.when.has_day() {
+                return Err(self.unclear(hang));
+            }
+            (plan.when.part, plan.when.is_part_weak) = (Some(part), false);
+            plan.when.clocks = List::default();
+        }
         plan.when.then = Some(hang.dur);
         used.push((hang.from, hang.to));
         used.sort_unstable();
@@ -161,10 +204,10 @@ impl Understanding<'_> {
     }
 
     fn unclear(&self, hang: &Hang) -> Why {
-        format!("it is not clear what `{}` belongs to", self.said(&[(hang.from, hang.to)]))
+        Why::about("belongs", self.said(&[(hang.from, hang.to)]))
     }
 
-    /// What the same words mean where the half of the day, or the order of day and month, is the other.
+    /// The meanings of the same words where the half of the day, or the order of day and month, is the other.
     fn alternatives(&self, plan: &Plan, used: &Used, meaning: &Meaning) -> Vec<Meaning> {
         let mut others: Vec<Plan> = Vec::new();
         let open = |clock: &Clock| clock.half == Half::Either && (1..=12).contains(&clock.hour);
@@ -187,9 +230,21 @@ impl Understanding<'_> {
             }
         }
         let mut meanings: Vec<Meaning> = Vec::new();
+        // A time that is over is no choice, unless all of them are.
+        let is_ahead = |meaning: &Meaning| match meaning {
+            Meaning::Instant { at, .. } | Meaning::Interval { from: at, .. } => *at > self.here.now,
+            _ => true,
+        };
+        // From 2 to 4 pm is no meeting of fourteen hours.
+        let is_long = |meaning: &Meaning| match meaning {
+            Meaning::Interval { from, to, .. } => to.duration_since(*from) > SignedDuration::from_hours(12),
+            _ => false,
+        };
         for other in others {
             if let Ok(other) = self.meaning_of(other, used)
                 && other != *meaning
+                && (is_ahead(&other) || !is_ahead(meaning))
+                && (is_long(meaning) || !is_long(&other))
                 && !meanings.contains(&other)
             {
                 meanings.push(other);
@@ -231,10 +286,13 @@ impl Understanding<'_> {
             return Ok(Meaning::Recurring(Box::new(schedule)));
         }
         if let Some(to) = &plan.to {
+            if let Some(first) = plan.when.cal.month.filter(|_| plan.is_range() && plan.when.cal.day.is_none()) {
+                return months(first, plan.when.cal.year, to, self.here);
+            }
             return stretch(&plan.when, to, self.here);
         }
         if plan.mark == Some(Mark::Before) {
-            return Err("`before` leaves open when; say how long before, or at what time".into());
+            return Err(Why::of("before"));
         }
         if plan.length.is_some() {
             return length(&plan, self.here);
@@ -246,12 +304,20 @@ impl Understanding<'_> {
         if let Some((days, Which::Range)) = plan.when.days {
             return weekdays(&plan.when, days, self.here);
         }
+        if plan.mark.is_none()
+            && let Some(whole) = whole(&plan.when, self.phrases.len() == 1, self.here)?
+        {
+            return Ok(whole);
+        }
         let point = self.here.point(&plan.when)?;
         Ok(match plan.mark {
             Some(Mark::Until) if point.at > self.here.now => {
                 Meaning::Interval { from: self.here.now, to: point.at, grain: Grain::Second }
             }
-            _ => Meaning::Instant { at: point.at, grain: point.grain },
+            _ => {
+                let within = if plan.mark.is_none() { self.here.within(&plan.when, point) } else { None };
+                Meaning::Instant { at: point.at, grain: point.grain, within }
+            }
         })
     }
 }
@@ -260,18 +326,18 @@ impl Understanding<'_> {
 pub(super) fn doubt(
     grammar: &mut Grammar<'_>,
     language: &Language,
-    meaning: &Meaning,
+    is_length: bool,
     used: &[(usize, usize)],
-) -> Option<&'static str> {
+) -> Option<Why> {
     if grammar.is_exhausted() {
-        return Some("the text is too long and tangled to find the one time in it");
+        return Some(Why::of("tangled"));
     }
     // A thirtieth of February right before a time was meant to be its day.
     if let Some(broken) = language.broken {
         let begins = used.iter().flat_map(|(from, _)| (from.saturating_sub(4)..*from).map(|at| (at, *from)));
         for (at, from) in begins.collect::<Vec<_>>() {
             if grammar.find(broken, at).any(|index| grammar.get(index).end == from) {
-                return Some("it names a date that does not exist");
+                return Some(Why::of("no such date"));
             }
         }
     }
@@ -281,23 +347,34 @@ pub(super) fn doubt(
             .is_some_and(|symbol| used.iter().any(|(_, end)| !is_used(*end) && !grammar.find(symbol, *end).is_empty()))
     };
     if follows(language.broken) {
-        return Some("it names a date or a time of day that does not exist");
+        return Some(Why::of("no such time"));
     }
-    if matches!(meaning, Meaning::Duration { .. }) && follows(language.dangling) {
-        return Some("it does not say before or after what");
+    if is_length && follows(language.dangling) {
+        return Some(Why::of("before what"));
     }
     None
 }
 
-/// Whether a clock and a part of the day do not go together: tonight at 3 may be before or after midnight, and twelve is no afternoon.
-fn is_misfit(plan: &Plan) -> bool {
-    let is_today = plan.when.is_part_today;
-    let is_open = |clock: &Clock| clock.half != Half::Known;
-    plan.when.clocks.iter().filter(|clock| is_open(clock)).any(|clock| match plan.when.part {
-        Some(DayPart::Tonight) => (1..=3).contains(&clock.hour),
-        Some(DayPart::Afternoon) => is_today && clock.hour == 12 && clock.finest == Unit::Hour,
-        _ => false,
-    })
+/// Every day at 7 and 9 pm is at 19 and at 21; the plan as it was is the other reading. At 8 and 2 pm is at 8 in the morning. At 6 and 22 is at
+/// 6 in the morning, because 22 is of a clock of 24 hours.
+fn share_half(plan: &mut Plan) -> Option<Plan> {
+    let is_24_hours = |clock: &Clock| clock.hour > 12 && !clock.has_half;
+    if plan.when.part.is_none() && plan.when.clocks.iter().any(is_24_hours) {
+        plan.when
+            .clocks
+            .iter_mut()
+            .filter(|clock| clock.half == Half::Either)
+            .for_each(|clock| clock.half = Half::Known);
+        return None;
+    }
+    let last = plan.when.clocks.last().copied().filter(|last| last.has_half && last.hour > 12)?;
+    let before = plan.clone();
+    let is_before = |clock: &Clock| clock.half == Half::Either && clock.hour % 12 < last.hour - 12;
+    let mut is_shared = false;
+    for clock in plan.when.clocks.iter_mut().filter(|clock| is_before(clock)) {
+        (clock.hour, clock.half, is_shared) = (clock.hour % 12 + 12, Half::Known, true);
+    }
+    is_shared.then_some(before)
 }
 
 /// Whether one phrase follows right after the other.
@@ -317,7 +394,8 @@ fn with_others(phrase: &Phrase, phrases: &[Phrase]) -> (Plan, Used) {
     let is_only_time = |plan: &Plan| plan.when.has_time() && !has_day(plan);
     // `at 5 about the meeting on Friday`: the Friday is the meeting's.
     let is_mine = |other: &&Phrase| {
-        other.from != phrase.from && !other.is_topic && !other.is_adjective && other.topic != Some(phrase.to)
+        let is_about = other.topic.is_some_and(|topic| topic >= phrase.to);
+        other.from != phrase.from && !other.is_topic && !other.is_adjective && !other.is_determined && !is_about
     };
     // `weekly team meeting on friday at 10` is every Friday; the weekly report is one of its kind.
     let is_bare_every =
@@ -360,96 +438,14 @@ fn with_others(phrase: &Phrase, phrases: &[Phrase]) -> (Plan, Used) {
     (plan, used)
 }
 
-/// So long from now, or from a point on.
-fn length(plan: &Plan, here: &Here) -> Result<Meaning, Why> {
-    let Some(length) = plan.length.filter(|length| length.finest != Unit::Quarter) else {
-        return Err(too_long());
-    };
-    let after = |at: jiff::Timestamp| {
-        let there = here.moved_to(at, &here.zone);
-        there.point(&When { offset: Some(length), ..When::default() })
-    };
-    if plan.when.is_empty() {
-        let seconds = u64::try_from(length.elapsed_seconds()).unwrap_or(0);
-        return Ok(Meaning::Duration { seconds, at: after(here.now)?.at });
-    }
-    let Point { at, grain } = here.point(&plan.when)?;
-    Ok(Meaning::Interval { from: at, to: after(at)?.at, grain })
-}
-
-/// From a day of the week to another: `Tuesday - Friday`.
-fn weekdays(when: &When, days: u8, here: &Here) -> Result<Meaning, Why> {
-    let is_in = |day: u8| days & (1 << (day % 7)) != 0;
-    let first = (0..7).find(|day| is_in(*day) && !is_in(day + 6)).ok_or_else(too_far)?;
-    let last = (0..7).find(|day| is_in(*day) && !is_in(day + 1)).ok_or_else(too_far)?;
-    let day = |day: u8| When { days: Some((1 << day, Which::Bare)), is_several: false, ..when.clone() };
-    stretch(&day(first), &When { days: Some((1 << last, Which::Bare)), ..When::default() }, here)
-}
-
-/// From one point to another; each takes from the other what it leaves out.
-fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Why> {
-    let mut from = from.clone();
-    let mut to = to.clone();
-    for clock in from.clocks.iter_mut().chain(&mut *to.clocks) {
-        clock.is_weak = false;
-    }
-    // Of `13 to 15 July` both are in July; on `9:30 to 11:00 on Thursday` both are on Thursday.
-    from.cal.month = from.cal.month.or(if from.cal.day.is_some() { to.cal.month } else { None });
-    from.cal.year = from.cal.year.or(if from.cal.month.is_some() { to.cal.year } else { None });
-    if !from.has_day() && to.has_day() {
-        from = When { clocks: from.clocks, part: from.part, ..to.clone() };
-        to = When { clocks: to.clocks, part: to.part, zone: to.zone, ..When::default() };
-    }
-    if from.zone.is_none() && !from.clocks.is_empty() {
-        from.zone = to.zone;
-    }
-    if let ([first], Some(last)) = (&mut *from.clocks, to.clocks.first())
-        && from.part.is_none()
-        && !to.has_day()
-    {
-        choose_half(first, *last, to.part);
-    }
-    let ends_of = |from: &When| {
-        let begins = here.point(from)?;
-        let ends = here.moved_to(begins.at, &here.zone).point(&to)?;
-        Ok::<_, Why>((begins, ends))
-    };
-    let (mut begins, mut ends) = ends_of(&from)?;
-    // 12.09. to 14.09.: the second can have the day first only, so that the first has it first as well.
-    if ends.at <= begins.at && from.is_swappable && !to.is_swappable {
-        let cal = Cal { month: from.cal.day, day: from.cal.month, ..from.cal };
-        (begins, ends) = ends_of(&When { cal, is_swappable: false, ..from })?;
-    }
-    if ends.at <= begins.at {
-        return Err("it ends before it begins".into());
-    }
-    Ok(Meaning::Interval { from: begins.at, to: ends.at, grain: begins.grain })
-}
-
-/// From 9 to 11 pm begins at 21:00, and from 9 to 5 pm at 9:00: as late as can be before the end.
-fn choose_half(first: &mut Clock, last: Clock, part: Option<super::atom::DayPart>) {
-    let last = part.and_then(|part| super::action::in_part(last, part)).unwrap_or(last);
-    if first.half == Half::Either && last.half == Half::Known {
-        let later = first.hour % 12 + 12;
-        let is_before = (later, first.minute) < (last.hour, last.minute);
-        first.hour = if is_before { later } else { first.hour % 12 };
-        first.half = Half::Known;
-    }
-}
-
 /// A reason that says more, where what was meant can be seen.
-pub(super) fn better_reason(grammar: &mut Grammar<'_>, language: &Language, reason: String) -> String {
+pub(super) fn better_reason(grammar: &mut Grammar<'_>, language: &Language, why: Why) -> Why {
     let mut has = |symbol: Option<super::table::Symbol>| {
         symbol.is_some_and(|symbol| (0..grammar.len()).any(|at| !grammar.find(symbol, at).is_empty()))
     };
-    match reason.starts_with(NOTHING) {
-        true if has(language.symbols.often) => {
-            "it does not say at which hours; say them as well, such as `every day at 8 and 20`".into()
-        }
-        true if has(language.bad_date) => "it names a date that does not exist".into(),
-        _ => reason,
+    match why.is(Why::NO_TIME) {
+        true if has(language.symbols.often) => Why::of("no hours"),
+        true if has(language.bad_date) => Why::of("no such date"),
+        _ => why,
     }
 }
-
-/// How the reason begins where nothing was found.
-const NOTHING: &str = "no time was found in it";

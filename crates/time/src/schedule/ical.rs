@@ -1,6 +1,6 @@
 //! A recurring schedule from and to the text of a calendar (RFC 5545).
 //!
-//! `read` takes the `DTSTART`, `RRULE`, `RDATE` and `EXDATE` lines of an entry. What they say about time holds in the
+//! `read` takes the `DTSTART`, `RRULE`, `RDATE` and `EXDATE` lines of an entry. The times in them hold in the
 //! reminder's zone: a `DTSTART` without a zone is local time there, and one that names another zone is refused, because a
 //! reminder has one zone only. A `DTSTART` in UTC is welcome in two cases: when the reminder's zone is UTC, and when
 //! the rule is plain elapsed time, which becomes an interval.

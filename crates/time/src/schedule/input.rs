@@ -40,7 +40,7 @@ impl Schedule {
         Self::from_input_within(value, zone, now, &Steps::of_request(1))
     }
 
-    /// The same as a part of a request that has so many steps left. What takes more is refused.
+    /// The same as a part of a request that has so many steps left. A schedule that takes more is refused.
     pub fn from_input_within(value: &Value, zone: &Zone, now: Timestamp, steps: &Steps) -> Result<Self, Invalid> {
         match Self::read(value, zone, now, steps) {
             // A phrase or a search that was cut short has no reason of its own worth telling.
@@ -183,7 +183,7 @@ impl<'a> Input<'a> {
             .map_err(|problem| Invalid::new(field, problem))
     }
 
-    /// The schedule with the bounds that were given beside it. What it has itself holds unless it is said anew;
+    /// The schedule with the bounds that were given beside it. A bound that it has itself holds unless it is said anew;
     /// exceptions are added.
     fn bounded(&self, mut schedule: Schedule) -> Result<Schedule, Invalid> {
         let mut faults = Faults::default();

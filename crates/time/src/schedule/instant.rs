@@ -55,14 +55,18 @@ pub fn parse_end(text: &str, end: End, zone: &Zone, now: Timestamp) -> Result<Ti
     }
     let parsed = phrase::parse(text, None, zone, now);
     match parsed.meaning {
-        Meaning::Instant { at, grain } if grain >= Grain::Day && parsed.rest.is_empty() => {
+        Meaning::Instant { at, grain, .. } if grain >= Grain::Day && parsed.rest.is_empty() => {
             let date = at.to_zoned(zone.rules().clone()).date();
             edge(date, grain, end, zone).ok_or_else(|| out_of_range(text))
         }
-        Meaning::Interval { from, to, .. } if parsed.rest.is_empty() => Ok(match end {
-            End::From => from,
-            End::To => to,
-        }),
+        Meaning::Instant { within: Some((from, to)), .. } | Meaning::Interval { from, to, .. }
+            if parsed.rest.is_empty() =>
+        {
+            Ok(match end {
+                End::From => from,
+                End::To => to,
+            })
+        }
         _ => said(text, None, zone, now, &Steps::of_request(1)).map_err(|problem| problem_of(text, problem)),
     }
 }

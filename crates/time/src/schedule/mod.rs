@@ -28,7 +28,7 @@ pub use instant::{End, parse_end, parse_instant, parse_until};
 pub use next::Missed;
 pub(crate) use next::NEXT_STEPS_MAX;
 pub use recurrence::{Freq, NthDay, Recurrence};
-pub(crate) use say::in_letters;
+pub(crate) use say::{day_in, in_letters};
 pub use smart::Smart;
 
 use crate::invalid::Invalid;

@@ -98,8 +98,27 @@ struct Words {
 
 fn words(lang: Lang) -> Words {
     match lang {
-        // Spanish and French are read; messages to their speakers are in English.
-        Lang::En | Lang::Es | Lang::Fr => Words {
+        Lang::Es => Words {
+            silent: "no ha respondido",
+            missed: "no está localizable",
+            due: "para",
+            done: "hecho",
+            dismissed: "no hace falta",
+            snoozed: "aplazado hasta",
+            cancelled: "cancelado",
+            quotes: ["«", "»"],
+        },
+        Lang::Fr => Words {
+            silent: "n'a pas répondu",
+            missed: "n'est pas joignable",
+            due: "pour",
+            done: "c'est fait",
+            dismissed: "pas besoin",
+            snoozed: "reporté jusqu'à",
+            cancelled: "annulé",
+            quotes: ["« ", " »"],
+        },
+        Lang::En => Words {
             silent: "has not answered",
             missed: "could not be reached",
             due: "due",

@@ -18,7 +18,7 @@ const FREE_BYTES_MIN: u64 = 200 * 1024 * 1024;
 const YEAR_MIN: i16 = 2025;
 
 pub(super) fn config(config: &Config) -> Check {
-    if let Err(error) = check_channels(config, &machine().clock) {
+    if let Err(error) = check_channels(config, &machine()) {
         return Check::wrong("config", error.to_string(), "mend it; the server does not start before");
     }
     let from = match &config.file {

@@ -52,17 +52,8 @@ impl Said<'_> {
     }
 }
 
-/// The language in which a page is written for somebody who speaks `lang`: for Spanish and French there are no texts yet.
-pub(super) fn written(lang: Lang) -> Lang {
-    match lang {
-        Lang::Es | Lang::Fr => Lang::En,
-        other => other,
-    }
-}
-
 /// The page.
 pub(super) fn page(status: StatusCode, lang: Lang, said: &Said<'_>) -> Response {
-    let lang = written(lang);
     let heading = escape(&said.words(lang));
     let body = match said {
         Said::Ask(_, message) => {
@@ -120,7 +111,23 @@ struct Words {
 
 fn words(lang: Lang) -> &'static Words {
     match lang {
-        Lang::En | Lang::Es | Lang::Fr => &Words {
+        Lang::Es => &Words {
+            until: "Aplazado hasta {time}",
+            over: "Esto ya tiene respuesta o ya no se pregunta.",
+            not_now: "Ahora mismo no se espera respuesta.",
+            busy: "Se está enviando ahora mismo; vuelve a intentarlo en un momento.",
+            unknown: "Este enlace no es válido.",
+            trouble: "No ha funcionado; vuelve a intentarlo.",
+        },
+        Lang::Fr => &Words {
+            until: "Reporté jusqu'à {time}",
+            over: "Il y a déjà une réponse, ou la question ne se pose plus.",
+            not_now: "Aucune réponse n'est attendue pour l'instant.",
+            busy: "Le rappel est en cours d'envoi ; réessaie dans un instant.",
+            unknown: "Ce lien n'est pas valable.",
+            trouble: "Cela n'a pas marché ; réessaie.",
+        },
+        Lang::En => &Words {
             until: "Put off until {time}",
             over: "This has been answered already, or is no longer asked.",
             not_now: "No answer is wanted just now.",

@@ -7,7 +7,9 @@ use punctual_core::event::{Changed, Event, Instance, Offset, Override, Repeats};
 use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::model::{offset, series};
 use punctual_core::reminder::Metadata;
+use punctual_core::rules::event::check_instances;
 use punctual_core::schedule::parse_instant;
+use punctual_core::steps::Steps;
 use punctual_core::zone::Zone;
 use serde_json::Value;
 
@@ -23,6 +25,8 @@ pub(crate) struct Unsaid<'a> {
     pub(crate) zone: &'a Zone,
     pub(crate) retries_max: u32,
     pub(crate) now: Timestamp,
+    /// How much work the rules of all events of the request may be.
+    pub(crate) steps: &'a Steps,
 }
 
 /// An event that is asked for.
@@ -108,6 +112,9 @@ pub(in crate::http) fn event_partly(
         updated_at: unsaid.now,
         timezone,
     };
+    if faults.is_empty() {
+        faults.note(check_instances(&event, unsaid.zone, unsaid.steps));
+    }
     faults.settle();
     Ok((AskedEvent { event, keeps_instances }, faults))
 }

@@ -40,11 +40,11 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
             names.push("ETag");
         }
         // What is answered to a change is tagged, unless it is nothing, or a repeat.
-        let shows_it = is_conditional || matches!(&*id, "create_reminder" | "create_silence");
+        let shows_it = is_conditional || matches!(&*id, "create_reminder" | "create_silence" | "create_key");
         if shows_it && is_good && status != "204" {
             names.push(if is_repeatable { "ETag-Unless-Repeated" } else { "ETag" });
         }
-        if status == "201" && !matches!(&*id, "create_reminders" | "create_key") {
+        if status == "201" && id != "create_reminders" {
             names.push("Location");
         }
         if is_repeatable && method == "post" && is_good {
@@ -94,6 +94,9 @@ fn statuses(operation: &Operation<'_>) -> BTreeSet<u16> {
     if operation.is_conditional() {
         all.insert(412);
     }
+    if operation.is_of_assistants() {
+        all.extend([404, 406]);
+    }
     match &**id {
         "ask_by_link" | "answer_by_link" | "stream_journal" => all.extend([410]),
         "list_reminders" => all.extend([501]),
@@ -110,7 +113,7 @@ fn own_codes(id: &str, is_repeatable: bool, status: u16) -> Option<Vec<&'static 
     let repeated: &[&str] = if is_repeatable { &["key_reused", "in_progress"] } else { &[] };
     let own: &[&str] = match (status, id) {
         (409, "update_reminder" | "cancel_reminder" | "command_reminder") => &["conflict", "send_begun"],
-        (409, "create_key" | "rotate_key") => &["shown_once"],
+        (409, "create_key" | "rotate_key" | "create_sign_in_link") => &["shown_once"],
         (409, "create_silence") => &["too_many"],
         (409, "run_watch") => &["not_defined_here", "replaced"],
         (409, "test_watch") => &["replaced"],

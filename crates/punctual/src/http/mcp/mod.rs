@@ -3,6 +3,9 @@
 //! Every request shows its key. Clients of revision 2026-07-28 have no sessions. Those of earlier revisions have one, so that they can be asked
 //! back; it belongs to the key that began it.
 
+/// The door in the description of the API.
+mod described;
+
 /// Sessions, and whose they are.
 mod sessions;
 
@@ -11,12 +14,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::any;
+use axum::routing::post;
 use punctual_client as client;
 use punctual_client::{Client, Failure, Transport};
 use rmcp::ErrorData;
@@ -25,17 +28,19 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tower_http::catch_panic::CatchPanicLayer;
 
+pub(super) use self::described::described;
 use self::sessions::Sessions;
 use super::App;
 use super::auth::Caller;
+use super::input::{SINGLE_BYTES_MAX, take};
 use super::inside::{Call, Door, Inside};
-use super::panicked;
 use super::problem::Problem;
+use super::{panicked, wrong_method};
 use crate::connections::Connection;
 use crate::mcp::{self, Acting, Server};
 
-/// The largest request. A reminder with a long message is far below it.
-const REQUEST_BYTES_MAX: usize = 256 * 1024;
+/// The most of a plain refusal that is passed on.
+const REFUSAL_BYTES_MAX: usize = 4096;
 /// A session ends when nothing was asked in it for so long. Its client begins another.
 const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 const SESSION_ID: &str = "mcp-session-id";
@@ -56,13 +61,15 @@ pub(super) fn routes(app: &Arc<App>, inside: &Inside) -> Router {
     let manager = Arc::new(manager);
     let server = Server::new(Within(inside.clone()), Arc::clone(app.engine.clock()));
     let config = StreamableHttpServerConfig::default()
-        .with_max_request_body_bytes(REQUEST_BYTES_MAX)
+        .with_max_request_body_bytes(SINGLE_BYTES_MAX)
         // They are looked at here.
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::clone(&manager), config);
     let mcp = Mcp { app: Arc::clone(app), service, sessions: Sessions::new(manager), watched: Once::new() };
-    Router::new().route("/mcp", any(serve)).layer(CatchPanicLayer::custom(panicked)).with_state(Arc::new(mcp))
+    // There is nothing that the server would say unasked, so there is nothing to GET.
+    let methods = post(serve).delete(serve).fallback(wrong_method);
+    Router::new().route("/mcp", methods).layer(CatchPanicLayer::custom(panicked)).with_state(Arc::new(mcp))
 }
 
 async fn serve(State(mcp): State<Arc<Mcp>>, request: Request) -> Response {
@@ -74,17 +81,17 @@ async fn serve(State(mcp): State<Arc<Mcp>>, request: Request) -> Response {
 
 impl Mcp {
     async fn answer(&self, request: Request) -> Result<Response, Problem> {
-        self.check_origin(request.headers())?;
-        let caller = Caller::of(request.headers(), &self.app).await?;
-        if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+        let (mut parts, body) = request.into_parts();
+        self.check_origin(&parts.headers)?;
+        let caller = Caller::of(&parts.headers, &self.app).await?;
+        if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
             connection.authenticated();
         }
+        caller.count(&mut parts, &self.app)?;
+        // Its body has a time and a place like every other.
+        let (body, _part) = take(body, SINGLE_BYTES_MAX, &parts.headers, &self.app.bodies).await?;
+        let request = Request::from_parts(parts, Body::from(body));
         self.watch();
-        match *request.method() {
-            Method::POST | Method::DELETE => {}
-            // There is nothing that the server would say unasked.
-            _ => return Ok(not_allowed()),
-        }
         let session = match request.headers().get(SESSION_ID) {
             Some(id) => Some(self.sessions.used(id.to_str().unwrap_or_default(), &caller.id)?),
             None => None,
@@ -98,6 +105,9 @@ impl Mcp {
             // It has ended, and some clients take "accepted" for a failure.
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
+        if is_plain_refusal(&response) {
+            return Err(explained(response).await);
+        }
         match (session, response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok())) {
             (None, Some(id)) => self.sessions.began(id, &caller.id),
             (Some(id), _) if is_end => self.sessions.ended(&id),
@@ -108,7 +118,9 @@ impl Mcp {
 
     /// Refuses a page of somebody else's, which a browser would let ask here under a name that leads to this machine.
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+        let Some(origin) = headers.get(header::ORIGIN).filter(|origin| !self.app.origins.name(origin)) else {
+            return Ok(());
+        };
         let origin: Option<Uri> = origin.to_str().ok().and_then(|origin| origin.parse().ok());
         let own: Option<Uri> = self.app.links.as_ref().and_then(|links| links.base().parse().ok());
         let is_own = |origin: &Uri| {
@@ -146,11 +158,27 @@ fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || ip.is_some_and(|ip| ip.is_loopback())
 }
 
-fn not_allowed() -> Response {
-    let detail = "only POST and DELETE are possible at /mcp: this server says nothing unasked";
-    let mut response = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).into_response();
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, DELETE"));
-    response
+/// Whether the protocol's library refuses a request before it is a message, in words of its own.
+fn is_plain_refusal(response: &Response) -> bool {
+    let is_json = |kind: &HeaderValue| kind.as_bytes().starts_with(b"application/json");
+    response.status().as_u16() >= 400 && !response.headers().get(header::CONTENT_TYPE).is_some_and(is_json)
+}
+
+/// The same refusal as every other door says it.
+async fn explained(response: Response) -> Problem {
+    let status = response.status();
+    let words = to_bytes(response.into_body(), REFUSAL_BYTES_MAX).await.unwrap_or_default();
+    let words = String::from_utf8_lossy(&words).into_owned();
+    let (status, code) = match status {
+        StatusCode::NOT_FOUND => (status, "not_found"),
+        StatusCode::NOT_ACCEPTABLE => (status, "not_acceptable"),
+        StatusCode::PAYLOAD_TOO_LARGE => (status, "too_large"),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => (status, "wrong_content_type"),
+        StatusCode::UNPROCESSABLE_ENTITY => (status, "invalid"),
+        status if status.is_client_error() => (StatusCode::BAD_REQUEST, "bad_request"),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    };
+    Problem::new(status, code, words)
 }
 
 /// A request acts with the key that it shows.
@@ -187,6 +215,7 @@ impl Transport for WithKey {
             path_and_query: &parts.uri.to_string(),
             headers,
             body: (!body.is_empty()).then_some(body),
+            session: None,
         };
         let answered = self.inside.call(call).await;
         let mut response = client::Response::new(client::Body::whole(answered.body));

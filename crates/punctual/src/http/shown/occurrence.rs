@@ -4,13 +4,16 @@ use punctual_core::id::OccurrenceId;
 use punctual_core::journal::Placed;
 use punctual_core::occurrence::{AttemptStatus, State};
 use punctual_core::reminder::Address;
+use punctual_core::rules::escalate::next_asked;
+use punctual_core::step::Step;
 use punctual_core::store::{self, Trail};
 
 use super::entry;
-use crate::wire::{Attempt, Escalated, Escalation, Occurrence, Response};
+use crate::wire::{Attempt, Escalated, Escalation, NextAsked, Occurrence, Response};
 
-/// The trail with those of the reminder's entries that concern this run.
-pub(in crate::http) fn occurrence(trail: Trail, audit: &[Placed]) -> Occurrence {
+/// The trail with those of the reminder's entries that concern this run. `steps` is the plan by which further people are asked.
+pub(in crate::http) fn occurrence(trail: Trail, audit: &[Placed], steps: &[Step]) -> Occurrence {
+    let late_ms = trail.late().map(|late| late.as_micros() as f64 / 1000.0);
     let Trail { occurrence, attempts, responses, escalated } = trail;
     let id = occurrence.id;
     let (retry_at, ask_again_at) = match occurrence.state {
@@ -26,20 +29,25 @@ pub(in crate::http) fn occurrence(trail: Trail, audit: &[Placed]) -> Occurrence 
         run_number: id.run,
         due_at: occurrence.due_at,
         state: occurrence.state.kind().into(),
+        late_ms,
         at: occurrence.state.at(),
         retry_at,
         ask_again_at,
         why: why.map(Into::into),
         until,
         error: occurrence.state.error().map(str::to_owned),
-        escalation: occurrence.escalation.map(|escalation| shown_escalation(escalation, escalated)),
+        escalation: occurrence.escalation.map(|escalation| shown_escalation(escalation, escalated, steps)),
         attempts: shown_attempts(id, attempts),
         responses: responses.into_iter().map(response).collect(),
         audit: audit.iter().filter(|entry| entry.run == Some(id.run)).map(entry).collect(),
     }
 }
 
-fn shown_escalation(escalation: punctual_core::occurrence::Escalation, to: Vec<store::Escalated>) -> Escalation {
+fn shown_escalation(
+    escalation: punctual_core::occurrence::Escalation,
+    to: Vec<store::Escalated>,
+    steps: &[Step],
+) -> Escalation {
     use punctual_core::occurrence::Escalation::{Asked, Planned};
     let (at, until) = match escalation {
         Planned { at } => (Some(at), None),
@@ -52,7 +60,14 @@ fn shown_escalation(escalation: punctual_core::occurrence::Escalation, to: Vec<s
         state: other.state.into(),
         reached_at: other.reached_at,
     };
-    Escalation { state: escalation.kind().as_str().to_owned(), at, until, to: to.into_iter().map(show).collect() }
+    let next = at.map(|at| next_asked(steps, at).map(|(at, to)| NextAsked { at, to: to.to_string() }).collect());
+    Escalation {
+        state: escalation.kind().as_str().to_owned(),
+        at,
+        until,
+        to: to.into_iter().map(show).collect(),
+        next: next.unwrap_or_default(),
+    }
 }
 
 /// Attempts with the keys they were sent under.

@@ -73,6 +73,13 @@ pub(super) fn alive(seen: i64) -> Bytes {
     format!("id: {seen}\n\n").into()
 }
 
+/// An event with a position of the journal.
+pub(super) fn event(seen: i64, name: &str, data: &impl Serialize) -> Bytes {
+    let mut frame = Vec::new();
+    write_event(&mut frame, Some(seen), name, data);
+    frame.into()
+}
+
 /// The end, with its reason.
 pub(super) fn end(end: &StreamEnd) -> Bytes {
     let mut frame = Vec::new();

@@ -5,9 +5,12 @@
 
 /// Entries as server-sent events.
 mod frame;
+/// Entries as news for an open page.
+mod news;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Extension;
@@ -25,16 +28,21 @@ use punctual_engine::journal::{Ended, FollowError, Follower, Page};
 use tokio::sync::watch;
 
 use self::frame::Frames;
+use self::news::News;
 use super::App;
 use super::audit::wanted;
 use super::auth::Caller;
 use super::input::Params;
 use super::problem::Problem;
+use super::sessions::{Session, SessionId};
+use super::turns::Turns;
 use crate::connections::Connection;
 use crate::wire::{StreamEnd, StreamQuery};
 
 /// How often a stream on which nothing happens shows that it lives.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// The most streams of one session of the page.
+const STREAMS_OF_SESSION_MAX: usize = 32;
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// What all streams share.
@@ -42,6 +50,10 @@ pub(super) struct Streams {
     /// The newest page that all of them want, written once.
     newest: Mutex<Option<(Arc<Page>, Arc<Frames>)>>,
     n_open: Gauge,
+    /// How many streams each session of the page has.
+    pages: Mutex<HashMap<SessionId, usize>>,
+    /// When the open pages look again.
+    pub(super) turns: Turns,
     ended: Family<EndLabel, Counter>,
     stopping: watch::Receiver<bool>,
 }
@@ -53,10 +65,43 @@ struct EndLabel {
 
 impl Streams {
     pub(super) fn new(stopping: watch::Receiver<bool>, registry: &mut Registry) -> Self {
-        let this = Self { newest: Mutex::default(), n_open: Gauge::default(), ended: Family::default(), stopping };
+        let this = Self {
+            newest: Mutex::default(),
+            n_open: Gauge::default(),
+            pages: Mutex::default(),
+            turns: Turns::default(),
+            ended: Family::default(),
+            stopping,
+        };
         registry.register("punctual_streams", "Open streams of the journal", this.n_open.clone());
         registry.register("punctual_streams_ended", "Streams that ended, by reason", this.ended.clone());
         this
+    }
+
+    fn pages(&self) -> MutexGuard<'_, HashMap<SessionId, usize>> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a page, unless its session has too many.
+    fn open_page(&self, session: SessionId) -> Result<(), Problem> {
+        let mut pages = self.pages();
+        let n_open = pages.entry(session).or_default();
+        if *n_open >= STREAMS_OF_SESSION_MAX {
+            let detail = format!("this session has {n_open} open streams; the tabs of a browser share one: close some");
+            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail).retry_after(10));
+        }
+        *n_open += 1;
+        Ok(())
+    }
+
+    fn close_page(&self, session: &SessionId) {
+        let mut pages = self.pages();
+        if let Some(n_open) = pages.get_mut(session) {
+            *n_open -= 1;
+            if *n_open == 0 {
+                pages.remove(session);
+            }
+        }
     }
 
     /// Tells when the server stops.
@@ -99,13 +144,12 @@ pub(super) async fn show(
     params: Params,
 ) -> Result<Response, Problem> {
     let (follower, caller) = follow(&app, &caller, &headers, params).await?;
-    let headers: HeaderMap =
-        headers.get(header::AUTHORIZATION).map(|key| (header::AUTHORIZATION, key.clone())).into_iter().collect();
-    let open = Open::new(Arc::clone(&app), connection.map(|Extension(connection)| connection), &caller);
+    let open = Open::new(Arc::clone(&app), connection.map(|Extension(connection)| connection), &caller)?;
+    let news = caller.session().map(|_| News::default());
     let keep_alive = app.engine.clock().pause(ALIVE_EVERY);
     let stopping = app.streams.stopping.clone();
     let told = follower.position();
-    let streaming = Streaming { open, headers, caller, follower, told, keep_alive, stopping, is_begun: false };
+    let streaming = Streaming { open, caller, follower, news, told, keep_alive, stopping, is_begun: false };
     let body = Body::from_stream(futures_util::stream::unfold(streaming, |mut streaming| async move {
         streaming.next().await.map(|bytes| (Ok::<_, Infallible>(bytes), streaming))
     }));
@@ -133,7 +177,7 @@ pub(super) async fn follow(
     let query = wanted(caller, &params)?;
     let follower = app.engine.follow(after).await.map_err(|error| refused(error, field, after))?.only(query);
     // From here on a deletion of the key is seen in the journal; one before it is seen now.
-    let caller = caller.check_again(headers, app).await?;
+    let caller = caller.check_again(app).await?;
     Ok((follower, caller))
 }
 
@@ -167,10 +211,10 @@ fn refused(error: FollowError, field: &str, after: Option<i64>) -> Problem {
 /// One open stream.
 struct Streaming {
     open: Open,
-    /// The request's, which have the key.
-    headers: HeaderMap,
     caller: Caller,
     follower: Follower,
+    /// An open page is told less than a program.
+    news: Option<News>,
     /// The reader has everything up to here.
     told: i64,
     keep_alive: BoxFuture<()>,
@@ -199,10 +243,16 @@ impl Streaming {
                     return Some(self.end("too_slow", detail));
                 }
                 page = self.follower.next() => page,
+                () = pause(self.news.as_mut()) => match self.take_news() {
+                    Some(news) => return Some(news),
+                    None => continue,
+                },
                 () = &mut self.keep_alive, if is_idle => {
                     self.keep_alive = app.engine.clock().pause(ALIVE_EVERY);
+                    let is_over = self.caller.session().is_some() && !self.caller.works(&app).await;
                     return Some(match self.caller.has_expired(app.now()) {
                         true => self.end("key_expired", "the key has expired"),
+                        false if is_over => self.end("key_expired", "the session has ended"),
                         false => frame::alive(self.follower.position()),
                     });
                 }
@@ -222,12 +272,12 @@ impl Streaming {
             let frames = app.streams.frames(&page, is_live);
             let is_deleted = frames.keys_deleted.iter().any(|id| *id == *self.caller.id);
             // A reader that is behind reads what it asks for, and so may not read that its key was deleted.
-            if is_deleted || !is_live && !Caller::works(&self.headers, &app).await {
+            if is_deleted || !is_live && !self.caller.works(&app).await {
                 return Some(self.end("key_deleted", "the key was deleted"));
             }
             if frames.keys_rotated.iter().any(|id| *id == *self.caller.id) {
                 // The secret that opened this stream may have an end now. While the store cannot say, it works.
-                match self.caller.check_again(&self.headers, &app).await {
+                match self.caller.check_again(&app).await {
                     Ok(caller) => self.caller = caller,
                     Err(problem) if problem.is_unauthorized() => {
                         return Some(self.end("key_expired", "the key has another secret now"));
@@ -235,11 +285,25 @@ impl Streaming {
                     Err(_) => {}
                 }
             }
-            let wanted = frames.wanted(&page, |entry| self.follower.wants(entry));
-            if !wanted.is_empty() {
-                return Some(wanted);
+            let wanted = match &mut self.news {
+                None => {
+                    Some(frames.wanted(&page, |entry| self.follower.wants(entry))).filter(|wanted| !wanted.is_empty())
+                }
+                Some(news) => {
+                    page.entries.iter().filter(|entry| self.follower.wants(entry)).for_each(|entry| news.add(entry));
+                    self.take_news()
+                }
+            };
+            if wanted.is_some() {
+                return wanted;
             }
         }
+    }
+
+    /// The news that an open page may have now.
+    fn take_news(&mut self) -> Option<Bytes> {
+        let app = &self.open.app;
+        self.news.as_mut()?.take(self.follower.position(), &**app.engine.clock())
     }
 
     /// Ends the stream with a reason.
@@ -257,6 +321,14 @@ pub(super) async fn stops(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stops| *stops).await;
 }
 
+/// Waits until an open page may have further news.
+async fn pause(news: Option<&mut News>) {
+    match news {
+        Some(news) => news.pause().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Waits until the connection gives its reader up.
 async fn given_up(connection: Option<&Connection>) {
     match connection {
@@ -272,18 +344,24 @@ struct Open {
     connection: Option<Arc<Connection>>,
     /// The id of the key that opened it.
     key: Arc<str>,
+    /// The session of the page that opened it.
+    session: Option<SessionId>,
     ended: Option<&'static str>,
     /// The position of the reader that was told the reason.
     resume_after: i64,
 }
 
 impl Open {
-    fn new(app: Arc<App>, connection: Option<Arc<Connection>>, caller: &Caller) -> Self {
+    fn new(app: Arc<App>, connection: Option<Arc<Connection>>, caller: &Caller) -> Result<Self, Problem> {
+        let session = caller.session().map(Session::id);
+        if let Some(session) = session {
+            app.streams.open_page(session)?;
+        }
         app.streams.n_open.inc();
         if let Some(connection) = &connection {
             connection.is_endless();
         }
-        Self { app, connection, key: caller.id.clone(), ended: None, resume_after: 0 }
+        Ok(Self { app, connection, key: caller.id.clone(), session, ended: None, resume_after: 0 })
     }
 }
 
@@ -291,6 +369,9 @@ impl Drop for Open {
     fn drop(&mut self) {
         let streams = &self.app.streams;
         streams.n_open.dec();
+        if let Some(session) = &self.session {
+            streams.close_page(session);
+        }
         // A reader that took nothing was closed before it could be told anything. Without any reason of ours the reader went away.
         let is_unread = self.connection.as_ref().is_some_and(|connection| connection.is_unread());
         let reason = if is_unread { "unread" } else { self.ended.unwrap_or("closed") };

@@ -113,8 +113,14 @@ impl Calls {
         if let Some(key) = wish.idempotency_key {
             headers.insert("idempotency-key", key);
         }
-        let call =
-            Call { door: Door::Ws, method: wish.verb, path_and_query: &wish.path_and_query, headers, body: wish.body };
+        let call = Call {
+            door: Door::Ws,
+            method: wish.verb,
+            path_and_query: &wish.path_and_query,
+            headers,
+            body: wish.body,
+            session: None,
+        };
         let answered = self.inside.call(call).await;
         if !answered.status.is_success() {
             done.is_unauthorized |= answered.status == StatusCode::UNAUTHORIZED;

@@ -111,7 +111,7 @@ impl Ends {
 
 /// The caller as its key is now; `None`: the key does not work any more. While the store cannot say, it does.
 async fn check(app: Arc<App>, headers: HeaderMap, caller: Caller) -> Option<Caller> {
-    if matches!(caller.check_again(&headers, &app).await, Err(problem) if problem.is_unauthorized()) {
+    if matches!(caller.check_again(&app).await, Err(problem) if problem.is_unauthorized()) {
         return None;
     }
     match Caller::of(&headers, &app).await {

@@ -47,7 +47,6 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -125,10 +124,12 @@ pub(super) async fn open(
     handshake::take_key(&mut parts.headers);
     let caller = Caller::from_request_parts(&mut parts, &app).await?;
     Params::from_request_parts(&mut parts, &app).await?.only(&[])?;
-    handshake::check_origin(&parts.headers)?;
+    handshake::check_origin(&parts.headers, &app.origins)?;
     let response = handshake::accept(&parts.headers)?;
-    let (connection, upgrade) = (parts.extensions.remove::<Arc<Connection>>(), parts.extensions.remove::<OnUpgrade>());
-    let (Some(Extension(inside)), Some(connection), Some(upgrade)) = (inside, connection, upgrade) else {
+    let connection = parts.extensions.remove::<Arc<Connection>>();
+    // hyper offers it where the connection can go on without HTTP. We take the connection ourselves.
+    let offered = parts.extensions.remove::<OnUpgrade>();
+    let (Some(Extension(inside)), Some(connection), Some(_)) = (inside, connection, offered) else {
         let detail = "this connection cannot become a WebSocket; connect with HTTP/1.1";
         return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "not_here", detail));
     };
@@ -140,12 +141,7 @@ pub(super) async fn open(
         open: Open::new(Arc::clone(&app), Arc::clone(&connection), &caller),
         calls: Arc::new(Calls { app, inside, headers, subscriptions }),
     };
-    connection.then(Box::pin(async move {
-        match upgrade.await {
-            Ok(upgraded) => session.run(TokioIo::new(upgraded)).await,
-            Err(error) => tracing::debug!(%error, "a WebSocket was not opened"),
-        }
-    }));
+    connection.then(Box::new(|stream| Box::pin(session.run(stream))));
     Ok(response)
 }
 

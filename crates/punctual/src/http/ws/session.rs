@@ -64,12 +64,13 @@ impl Session {
             Over::KeyEnds => ends.key_ends(),
             Over::Gone => {
                 // What the library may have queued, such as its part of the close.
-                let _ = within(&*clock, STOP_GRACE, talk.finish()).await;
+                let _ = within(&*clock, STOP_GRACE, Box::pin(talk.finish())).await;
                 return;
             }
         };
         open.ended = Some(end.reason);
-        talk.say(end).await;
+        // What is needed only at the end takes no memory before.
+        Box::pin(talk.say(end)).await;
     }
 }
 

@@ -6,8 +6,10 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use punctual_engine::SystemClock;
+use punctual_testkit::faketime::Faketime;
 use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -24,6 +26,8 @@ struct Said {
     text: String,
     etag: String,
     n_asked: usize,
+    /// How often it said that nothing is different.
+    n_unchanged: usize,
 }
 
 impl Page {
@@ -32,6 +36,7 @@ impl Page {
             let mut said = page.0.lock().unwrap();
             said.n_asked += 1;
             if headers.get("if-none-match").is_some_and(|tag| tag.to_str().unwrap() == said.etag) {
+                said.n_unchanged += 1;
                 return StatusCode::NOT_MODIFIED.into_response();
             }
             let status = StatusCode::from_u16(said.status).unwrap();
@@ -132,6 +137,57 @@ async fn events_follow_their_calendar() {
         until("all are withdrawn", async || coming(&server, "alice").await.is_empty()).await;
         assert_eq!(server.call(Method::DELETE, "/v1/users/alice/calendars/work", None).await.0, 404);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_calendar_that_is_as_it_was_is_not_sent_again() {
+    let Some(clock) = Faketime::new() else { return };
+    // In the morning: a calendar is read as a whole once a day.
+    let morning = SystemClock::read().to_zoned(TimeZone::UTC).tomorrow().unwrap().with().hour(8).build().unwrap();
+    clock.set(morning.timestamp());
+    let home = Home::new();
+    let mut env = clock.env().to_vec();
+    env.push(("PUNCTUAL_CALENDAR_ALLOW_PRIVATE", "true"));
+    let server = home.serve_with(&env);
+    with_alice(&server).await;
+    let page = Page::default();
+    let url = page.listen().await;
+    page.say(200, &calendar(&[event("a", "Dentist", 90, "")]));
+    let work = json!({ "url": url, "every": "1h", "offsets": [15] });
+    assert_eq!(server.call(Method::PUT, "/v1/users/alice/calendars/work", Some(work)).await.0, 201);
+    until("it is planned", async || coming(&server, "alice").await == ["Dentist"]).await;
+    let work = async || server.get("/v1/users/alice/calendars/work").await;
+    let first = work().await;
+
+    clock.set(morning.timestamp() + SignedDuration::from_mins(61));
+    until("it is asked again", async || page.0.lock().unwrap().n_unchanged == 1).await;
+    until("that is written", async || work().await["read_at"] != first["read_at"]).await;
+    let now = work().await;
+    assert_eq!((&now["problem"], &now["changed_at"]), (&Value::Null, &first["changed_at"]), "{now}");
+    assert_eq!(page.0.lock().unwrap().n_asked, 2);
+    assert_eq!(coming(&server, "alice").await, ["Dentist"]);
+    let audit = server.get("/v1/audit?kind=calendar.read&user=alice").await;
+    assert_eq!(audit["entries"].as_array().unwrap().len(), 1, "{audit}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_calendar_that_is_too_long_is_refused_and_its_events_stay() {
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_CALENDAR_ALLOW_PRIVATE", "true")]);
+    with_alice(&server).await;
+    let page = Page::default();
+    let url = page.listen().await;
+    page.say(200, &calendar(&[event("a", "Dentist", 30, "")]));
+    let work = json!({ "url": url, "every": "1h", "offsets": [15] });
+    assert_eq!(server.call(Method::PUT, "/v1/users/alice/calendars/work", Some(work)).await.0, 201);
+    until("it is planned", async || coming(&server, "alice").await == ["Dentist"]).await;
+    // It is a calendar all the same, and has another event.
+    let long = format!("X-LONG:{}\r\n", "a".repeat(10 * 1024 * 1024));
+    page.say(200, &calendar(&[event("b", "Lunch", 40, &long)]));
+    read_now(&server, "work").await;
+    let problem = async || server.get("/v1/users/alice/calendars").await["calendars"][0]["problem"].clone();
+    until("it says why", async || problem().await.as_str().is_some_and(|why| why.contains("more than 10 MB"))).await;
+    assert_eq!(coming(&server, "alice").await, ["Dentist"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

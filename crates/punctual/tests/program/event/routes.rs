@@ -84,7 +84,7 @@ async fn one_instance_of_a_series_is_moved_cancelled_and_as_its_series_says_agai
         assert_eq!(server.call(Method::DELETE, &at(2), None).await.0, 204);
         assert_eq!(due(&planned(&server, "standup").await).len(), 2);
         // The series is written again: what is different about its instances stays.
-        let (_, again) = put(&server, "standup", body).await;
+        let (_, again) = put(&server, "standup", body.clone()).await;
         assert_eq!(again["instances"].as_array().map(Vec::len), Some(2), "{again}");
         for days in [1, 2] {
             assert_eq!(server.call(Method::PUT, &at(days), Some(json!({}))).await.0, 200);
@@ -96,6 +96,21 @@ async fn one_instance_of_a_series_is_moved_cancelled_and_as_its_series_says_agai
         let (status, problem) = server.call(Method::DELETE, "/v1/events/standup/instances/tomorrow", None).await;
         assert_eq!((status.as_u16(), problem["field"].as_str()), (422, Some("at")), "{problem}");
         assert_eq!(server.call(Method::DELETE, "/v1/events/none/instances/20990101T000000", None).await.0, 404);
+        // What is said of an instance that there is not would change nothing.
+        let with = |names: &[String]| {
+            let instances: Vec<Value> = names.iter().map(|at| json!({ "at": at, "cancelled": true })).collect();
+            let mut body = body.clone();
+            body["instances"] = json!(instances);
+            body
+        };
+        let (lacking, at_noon) = (name(3), name(1).replace("T000000", "T120000"));
+        let (status, problem) = put(&server, "standup", with(&[name(0), at_noon.clone(), lacking])).await;
+        assert_eq!((status, &problem["field"]), (422, &json!(format!("instances.{at_noon}.at"))), "{problem}");
+        let expect = format!("there is no instance {at_noon}, in UTC; the next one is {}", name(2));
+        assert!(problem["detail"].as_str().unwrap().contains(&expect), "{problem}");
+        assert_eq!(due(&planned(&server, "standup").await), [day(0), day(1), day(2)], "nothing was changed");
+        let (status, event) = put(&server, "standup", with(&[name(0)])).await;
+        assert_eq!((status, due(&event)), (200, vec![day(1), day(2)]), "{event}");
     }
 }
 
@@ -132,9 +147,20 @@ async fn scopes_are_written_shown_listed_and_removed_by_their_path() {
     assert_eq!(server.call(Method::DELETE, "/v1/scopes/guild:1/channel:2", None).await.0, 404);
     let event = planned(&server, "game").await;
     assert_eq!(event["reminders"][0]["offset_minutes"], 60, "it depends on the next one up: {event}");
-    for (path, body) in [("a//b", json!({ "offsets": [1] })), ("a", json!({})), ("a", json!({ "offsets": ["soon"] }))] {
+    for (path, body) in [
+        ("a//b", json!({ "offsets": [1] })),
+        ("50%", json!({ "offsets": [1] })),
+        ("50%zz", json!({ "offsets": [1] })),
+        ("a", json!({})),
+        ("a", json!({ "offsets": ["soon"] })),
+    ] {
         let (status, problem) = server.call(Method::PUT, &format!("/v1/scopes/{path}"), Some(body)).await;
         assert_eq!(status, 422, "{problem}");
+    }
+    for command in [&["set", "50%", "60"][..], &["show", "50%41"], &["remove", "50%"]] {
+        let ran = home.run(&[&["scopes"], command].concat());
+        let says = ran.err.contains("has a single %; write %25 for a percent sign");
+        assert!(ran.code == Some(2) && says, "{}", ran.err);
     }
 }
 

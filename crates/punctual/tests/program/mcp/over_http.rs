@@ -76,9 +76,26 @@ async fn without_a_key_or_from_another_site_nothing_is_answered() {
     }
     let get = server.request(Method::GET, "/mcp").bearer_auth(&server.key).header("accept", ACCEPT);
     let get = soon(get.send()).await.unwrap();
-    assert_eq!((get.status().as_u16(), get.headers()["allow"].to_str().unwrap()), (405, "POST, DELETE"));
-    let large = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "x": "x".repeat(300 * 1024) } });
+    assert_eq!((get.status().as_u16(), get.headers()["allow"].to_str().unwrap()), (405, "POST,DELETE"));
+    let large =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "x": "x".repeat(1100 * 1024) } });
     assert_eq!(soon(post(&server, &large).bearer_auth(&server.key).send()).await.unwrap().status(), 413);
+}
+
+#[tokio::test]
+async fn calls_of_an_assistant_count_against_the_rate_of_its_key() {
+    let home = Home::new();
+    let server = home.serve();
+    let slow = key(&server, json!({ "name": "slow", "user": "alice", "rate": "2/h" })).await;
+    for status in [200, 200, 429] {
+        let response = soon(post(&server, &initialize()).bearer_auth(&slow).send()).await.unwrap();
+        assert_eq!(response.status(), status);
+        if status == 429 {
+            let seconds: u32 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((1..=3600).contains(&seconds), "{seconds}");
+            assert_eq!(answer(response).await.1["code"], "rate_limited");
+        }
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod ntfy;
 mod slack;
 mod telegram;
 mod twilio;
+mod webpush;
 mod whatsapp;
 
 use punctual_testkit::platforms::signed::Signed;
@@ -30,6 +31,7 @@ fn every_test_that_the_docs_name_is_there() {
         ("twilio", include_str!("twilio.rs")),
         ("ntfy", include_str!("ntfy.rs")),
         ("email", include_str!("email.rs")),
+        ("webpush", include_str!("webpush.rs")),
         ("cuts", include_str!("cuts.rs")),
         ("links", include_str!("links.rs")),
     ];

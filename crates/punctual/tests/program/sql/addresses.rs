@@ -331,8 +331,63 @@ fn addresses() -> Vec<(&'static str, Vec<String>)> {
         ("rabbitmq-fixed", rabbitmq),
         ("private", urls.clone()),
         ("public", urls),
+        ("webpush", browsers()),
         ("console", vec![String::new(), "x".repeat(256), "x".repeat(257)]),
     ]
+}
+
+/// Addresses of browsers. That a key lies on the curve is not for SQL to see.
+fn browsers() -> Vec<String> {
+    let keys = "#p256dh=BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4&auth=BTBZMqHH6r4Tts7J_aSIgg";
+    let endpoints = [
+        "https://push.example.net/abc",
+        "https://wns2-par02p.notify.windows.com/w/?token=BQYAAACnv%2fd",
+        "https://push.example.net:8443/",
+        "https://push.example.net:65535/x",
+        "https://push.example.net:65536/x",
+        "https://push.example.net:0/x",
+        "https://push.example.net:080/x",
+        "https://push.example.net:/x",
+        "https://push.example.net",
+        "https://push.example.net/a b",
+        "https://push.example.net/ä",
+        "https://Push.example.net/x",
+        "https://u:p@push.example.net/x",
+        "https://-a.example/x",
+        "https://a-.example/x",
+        "https://a..example/x",
+        "https://push.example./x",
+        "https://localhost/x",
+        "https://api.localhost/x",
+        "https://api.localhost:8/x",
+        "https://localhost.example/x",
+        "https://router/x",
+        "https://127.0.0.1/x",
+        "https://8.8.8.8/x",
+        "https://0x7f.1/x",
+        "https://[::1]/x",
+        "http://push.example.net/x",
+        "ftp://push.example.net/x",
+        "",
+    ];
+    let mut all: Vec<String> = endpoints.iter().map(|endpoint| format!("{endpoint}{keys}")).collect();
+    let right = &all[0];
+    let wrong = [
+        String::new(),
+        "https://push.example.net/abc".into(),
+        right.replace("p256dh=BC", "p256dh=AC"),
+        right.replace("p256dh=BC", "p256dh=BZ"),
+        right.replace("iw4&", "iw5&"),
+        right.replace("iw4&", "iw&"),
+        right.replace("SIgg", "SIgh"),
+        right.replace("SIgg", "SIggg"),
+        right.replace("_aSIgg", "+aSIgg"),
+        format!("{right}&x=1"),
+        format!("{right}\n"),
+        right.replace("/abc#", &format!("/{}#", "x".repeat(2048))),
+    ];
+    all.extend(wrong);
+    all
 }
 
 #[tokio::test(flavor = "multi_thread")]

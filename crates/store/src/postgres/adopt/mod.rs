@@ -19,8 +19,8 @@ use rusqlite::types::Value;
 use self::column::Columns;
 use self::table::{
     ANSWERED, ATTEMPT, CALENDAR_KEY, DEAD_ADDRESS, EVENT, EVENT_REMINDER, FEED, GROUP, JOURNAL, KEY, OCCURRENCE,
-    REMINDER, RESPONSE, SCOPE, SEEN, SHIFT, SILENCE, Table, USER, WATCH, WATCH_BAD, WATCH_INTENT, WATCH_LEDGER,
-    WATCH_RUN,
+    REMINDER, RESPONSE, SCOPE, SEEN, SESSION_END, SHIFT, SILENCE, Table, USER, WATCH, WATCH_BAD, WATCH_INTENT,
+    WATCH_LEDGER, WATCH_RUN,
 };
 use super::fault::Fault;
 use super::migrate;
@@ -49,6 +49,7 @@ const TABLES: &[&Table] = &[
     &SILENCE,
     &DEAD_ADDRESS,
     &KEY,
+    &SESSION_END,
     &ANSWERED,
     &SEEN,
     &SCOPE,
@@ -88,6 +89,7 @@ const PLAINS: &[&Table] = &[
     &SILENCE,
     &DEAD_ADDRESS,
     &KEY,
+    &SESSION_END,
     &ANSWERED,
     &SEEN,
     &SCOPE,

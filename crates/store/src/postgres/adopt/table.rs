@@ -324,6 +324,15 @@ pub(super) const KEY: Table = Table {
     ],
 };
 
+/// A session that was ended stays ended, wherever its server keeps its things.
+pub(super) const SESSION_END: Table = Table {
+    name: "session_end",
+    into: "session_end",
+    from: "session_end",
+    key: "name",
+    columns: &[same("name", Text), same("at", At)],
+};
+
 pub(super) const ANSWERED: Table = Table {
     name: "answered",
     into: "answered",
@@ -522,8 +531,9 @@ mod tests {
             .unwrap();
         let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         // Tags are made from the reminders and addresses from the users; connections to platforms are opened anew; a duty's position means
-        // nothing in another database, nor does the number of an hour's first entry.
-        let not_copied = ["probe", "commits", "reminder_tag", "user_address", "inbound", "duty", "journal_hour"];
+        // nothing in another database, nor does the number of an hour's first entry, nor how late another database's nodes were.
+        let not_copied =
+            ["probe", "commits", "reminder_tag", "user_address", "inbound", "duty", "journal_hour", "lateness"];
         // The index by which reminders are found is made anew.
         let is_searched = |name: &str| name.starts_with("search");
         for name in tables.iter().filter(|name| !not_copied.contains(&name.as_str()) && !is_searched(name)) {

@@ -3,7 +3,8 @@
 create or replace function punctual.check_reach(field text, users text[], route text, only_to boolean) returns void
 language plpgsql as $$
 declare
-  a record;
+  item jsonb;
+  dead punctual.dead_address;
   places text[] := '{}';
   problems text[] := '{}';
   hints text[] := '{}';
@@ -14,17 +15,15 @@ begin
   if only_to and route is null then
     perform punctual.refuse('only', 'says that nothing but "to" is tried, and "to" is empty', 'Write "to", or leave it out.');
   end if;
-  for a in
-    select format('to[%s].address', e.place - 1) as place, e.item ->> 'channel' as channel, d.since, d.reason
-    from jsonb_array_elements(coalesce(route, '[]')::jsonb) with ordinality as e (item, place)
-    left join punctual.dead_address d on d.channel = e.item ->> 'channel' and d.address = e.item ->> 'address' order by e.place
-  loop
-    if a.since is null then
+  for i in 0 .. coalesce(jsonb_array_length(route::jsonb), 0) - 1 loop
+    item := route::jsonb -> i;
+    select d.* into dead from punctual.dead_address d where d.channel = item ->> 'channel' and d.address = item ->> 'address';
+    if not found then
       lives := true;
     else
-      places := places || a.place;
-      problems := problems || format('has been dead since %s: %s', punctual.instant_text(a.since), a.reason);
-      hints := hints || format('If it lives again, `punctual channels revive %s ADDRESS` brings it back.', a.channel);
+      places := places || format('to[%s].address', i);
+      problems := problems || format('has been dead since %s: %s', punctual.instant_text(dead.since), dead.reason);
+      hints := hints || format('If it lives again, `punctual channels revive %s ADDRESS` brings it back.', dead.channel);
     end if;
   end loop;
   if not lives then

@@ -5,7 +5,9 @@ declare
   made text[] := '{}';
   made_of text;
 begin
-  if cardinality(tags) > 16 then
+  if coalesce(cardinality(tags), 0) = 0 then
+    return null;
+  elsif cardinality(tags) > 16 then
     perform punctual.refuse(field, format('has %s tags; at most 16', cardinality(tags)));
   end if;
   for i in 1 .. coalesce(cardinality(tags), 0) loop

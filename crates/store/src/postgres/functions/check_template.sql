@@ -2,17 +2,21 @@
 create or replace function punctual.check_template(field text, message text, metadata jsonb) returns void
 language plpgsql as $$
 declare
-  part constant text := '\{\{|\}\}|\{([^{}]*)\}';
+  parts text[];
   name text;
 begin
-  if regexp_replace(message, part, '', 'g') ~ '[{}]' then
+  if message !~ '[{}]' then
+    return;
+  elsif regexp_replace(message, '\{\{|\}\}|\{[^{}]*\}', '', 'g') ~ '[{}]' then
     perform punctual.refuse(field, 'has a single { or }', 'Write {{ or }} for a brace.');
   end if;
-  for name in
-    select m[1] from regexp_matches(message, part, 'g') as m
-    where m[1] not in ('minutes', 'starts_at', 'ends_at', 'key') and coalesce(jsonb_typeof(metadata -> m[1]), 'none') not in ('string', 'number', 'boolean')
-  loop
-    name := btrim(name, punctual.blanks(false));
+  -- Without the braces that stand for themselves, each one that is left begins or ends a field.
+  parts := string_to_array(regexp_replace(message, '\{\{|\}\}', '', 'g'), '{');
+  for i in 2 .. cardinality(parts) loop
+    name := split_part(parts[i], '}', 1);
+    if not metadata ? name and name not in ('minutes', 'starts_at', 'ends_at', 'key') then
+      name := btrim(name, punctual.blanks(false));
+    end if;
     if name not in ('minutes', 'starts_at', 'ends_at', 'key')
       and coalesce(jsonb_typeof(metadata -> name), 'none') not in ('string', 'number', 'boolean') then
       perform punctual.refuse(field, format('has the unknown field {%s}', name),

@@ -1,6 +1,6 @@
--- Lengths are bytes of UTF-8.
+-- Lengths are bytes of UTF-8; null is no text, and is not looked at.
 create or replace function punctual.check_text(field text, value text, bytes_min integer, bytes_max integer) returns void
-language plpgsql as $$
+language plpgsql strict as $$
 declare
   n_bytes constant integer := octet_length(convert_to(value, 'UTF8'));
 begin

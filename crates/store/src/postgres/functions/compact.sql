@@ -2,13 +2,16 @@
 create or replace function punctual.compact(value jsonb) returns text
 language plpgsql as $$
 begin
-  return case jsonb_typeof(value)
-    when 'object' then
-      '{' || coalesce((select string_agg(to_json(e.key)::text || ':' || punctual.compact(e.value), ',' order by e.key collate "C")
-        from jsonb_each(value) as e), '') || '}'
-    when 'array' then
-      '[' || coalesce((select string_agg(punctual.compact(e.value), ',' order by e.place)
-        from jsonb_array_elements(value) with ordinality as e (value, place)), '') || ']'
-    else value::text
-  end;
+  if jsonb_typeof(value) = 'object' then
+    return '{' || coalesce((select string_agg(to_json(e.key)::text || ':'
+        || case when jsonb_typeof(e.value) in ('object', 'array') then punctual.compact(e.value) else e.value::text end,
+        ',' order by e.key collate "C")
+      from jsonb_each(value) as e), '') || '}';
+  elsif jsonb_typeof(value) = 'array' then
+    return '[' || coalesce((select string_agg(
+        case when jsonb_typeof(e.value) in ('object', 'array') then punctual.compact(e.value) else e.value::text end,
+        ',' order by e.place)
+      from jsonb_array_elements(value) with ordinality as e (value, place)), '') || ']';
+  end if;
+  return value::text;
 end $$;

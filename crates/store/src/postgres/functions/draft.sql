@@ -16,19 +16,17 @@ begin
   elsif message is null then
     perform punctual.refuse('message', 'is missing', 'Say what to be reminded of, such as ''Take your medicine''.');
   end if;
-  perform punctual.check_text('user_id', user_id, 1, 256);
-  perform punctual.check_text('message', message, 1, 65536);
+  perform punctual.check_text('user_id', user_id, 1, 256), punctual.check_text('message', message, 1, 65536);
   if message !~ '[!-~]' and btrim(message, punctual.blanks(false)) = '' then
     perform punctual.refuse('message', 'is empty', 'Say what to be reminded of.');
   end if;
-  perform punctual.check_text('name', name, 1, 256);
-  perform punctual.check_text('original_text', original_text, 0, 65536);
-  perform punctual.check_text('created_via', created_via, 1, 64);
+  perform punctual.check_text('name', name, 1, 256), punctual.check_text('original_text', original_text, 0, 65536),
+    punctual.check_text('created_via', created_via, 1, 64);
   if created_via = 'alert' then
     perform punctual.refuse('created_via', '`alert` is what punctual says of its own alerts', 'Write another word.');
   end if;
-  perform punctual.check_word('priority', priority, '{low,normal,high,critical}');
-  perform punctual.check_word('on_unknown', on_unknown, '{auto,resend,hold}');
+  perform punctual.check_word('priority', priority, '{low,normal,high,critical}'),
+    punctual.check_word('on_unknown', on_unknown, '{auto,resend,hold}');
   if max_retries not between 0 and 100 then
     perform punctual.refuse('max_retries', format('is %s; 0 to 100 are accepted', max_retries));
   elsif max_ack_reminders < 0 then

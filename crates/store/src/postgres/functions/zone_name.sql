@@ -5,7 +5,7 @@ declare
   found text;
   near text;
 begin
-  if given ~ '^[+-](0[0-9]|1[0-8])(:[0-5][0-9])?$' then
+  if given = 'UTC' or given ~ '^[+-](0[0-9]|1[0-8])(:[0-5][0-9])?$' then
     return given;
   end if;
   select z.name into found from punctual.zone z where lower(z.name) = lower(given);

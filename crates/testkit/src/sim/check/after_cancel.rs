@@ -36,7 +36,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
 
 /// Whether somebody undid the cancel before the message was sent, or may have.
 fn is_undone(book: &Book, cancel: &Command, sent: &Sent) -> bool {
-    let of_it = book.commands.iter().filter(|command| command.reminder == cancel.reminder && command.refused.is_none());
+    let of_it = book.commands.iter().filter(|command| command.reminder == cancel.reminder && !command.is_refused());
     let mut undos = of_it.filter(|command| matches!(command.change, Change::Undo));
     undos.any(|undo| undo.begun > cancel.begun && undo.begun < sent.begun)
 }

@@ -56,10 +56,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         let last_word = words.map(|moment| moment.at).max();
         // A question that a cancel ended, and an undo brought back, is asked again when its time to answer has passed once more.
         let undos = commands.get(&id.reminder).into_iter().flatten().filter(|command| {
-            asks_again
-                && matches!(command.change, Change::Undo)
-                && command.begun < sent.begun
-                && command.refused.is_none()
+            asks_again && matches!(command.change, Change::Undo) && command.begun < sent.begun && !command.is_refused()
         });
         let timeout = message.reminder.ack.as_ref().map_or(Duration::ZERO, |ack| ack.timeout);
         let undone = undos.map(|undo| undo.acknowledged.unwrap_or(undo.begun).at + timeout).max();

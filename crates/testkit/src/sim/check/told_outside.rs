@@ -14,6 +14,8 @@ use crate::sim::listener::Told;
 
 /// A node that lives and sees its store writes within this how far it has come.
 const WRITTEN_WITHIN: SignedDuration = SignedDuration::from_secs(5);
+/// A node that starts has taken the subscription within this. Until then the subscription has not begun.
+const BEGUN_WITHIN: SignedDuration = SignedDuration::from_secs(1);
 /// A node whose trouble began longer ago than this has lost the duty.
 const DUTY_LOST_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
@@ -39,10 +41,14 @@ fn is_wanted(entry: &&Placed) -> bool {
 /// Every entry is told, from the first one that was: a subscription begins with the journal's end when a node first takes it.
 fn missing(evidence: &Evidence, told: &[Told], found: &mut Vec<String>) {
     let known: BTreeSet<i64> = told.iter().map(|told| told.position).collect();
-    let always = evidence.options.is_punctual().then_some(0);
-    let Some(first) = always.or(known.first().copied()) else { return };
-    let due = evidence.journal.iter().filter(is_wanted);
-    let due = due.filter(|entry| (first..=evidence.head_before_the_end).contains(&entry.position));
+    let first = known.first().copied();
+    let punctual = evidence.journal.first().filter(|_| evidence.options.is_punctual());
+    let begun_at = punctual.map(|entry| entry.at + BEGUN_WITHIN);
+    let is_due = |entry: &&Placed| {
+        first.is_some_and(|first| entry.position >= first) || begun_at.is_some_and(|begun_at| entry.at >= begun_at)
+    };
+    let due = evidence.journal.iter().filter(is_wanted).filter(is_due);
+    let due = due.filter(|entry| entry.position <= evidence.head_before_the_end);
     let missing = due.filter(|entry| !known.contains(&entry.position));
     found.extend(missing.map(|entry| format!("the application was not told of {} ({})", entry.position, entry.kind)));
 }

@@ -16,6 +16,10 @@ family! {
     HhmmNoYear = "hhmm_no_year",
     /// `clock_range $1 $2`: from 1845 to 1955.
     ClockRange = "clock_range",
+    /// `clock_pair $1 $2`: from one clock to another: 15h30-18h.
+    ClockPair = "clock_pair",
+    /// `between $1 $2`: the same, where `and` between them would make one of them.
+    Between = "between",
     /// `iso $1`: a clock after a date and a `T`.
     Iso = "iso",
     /// `glued_zone sign $1 $2`: an offset right after a time.
@@ -24,6 +28,10 @@ family! {
     WeakHour = "weak_hour",
     /// `weak $1`: a clock that is one only beside something that is a time for sure.
     Weak = "weak",
+    /// `worded $1`: the same with a word for hours, which may as well be a length.
+    Worded = "worded",
+    /// `split $1`: a clock whose hour and minutes are joined by an `and`, so that it may be two.
+    Split = "split",
     /// `ampm $1 half`: before (0) or after (1) noon.
     AmPm = "ampm",
     /// `clock_shift $1 $2 sign`: minutes after (1) or before (-1) a time.
@@ -40,6 +48,10 @@ family! {
     WeakPart = "weak_part",
     /// `rel_part rel $1`: a part of a day counted from today.
     RelPart = "rel_part",
+    /// `part_beside $1 days`: a part of the day before (-1) or after (1) another.
+    PartBeside = "part_beside",
+    /// `clock_like $1 $2`: two numbers that were meant as a clock, whether there is such a time or not.
+    ClockLike = "clock_like",
     /// `each_part $1`: every morning.
     EachPart = "each_part",
     /// `zone $1`: minutes east of Greenwich.
@@ -64,6 +76,8 @@ impl Family {
                 let weak = Clock { is_weak: true, half: Half::Written, ..hhmm24(given, 0)? };
                 return atom(Atom::ClockRange(weak, Clock { half: Half::Written, ..hhmm24(given, 1)? }));
             }
+            Self::ClockPair => return atom(Atom::ClockRange(given.clock(0)?, given.clock(1)?)),
+            Self::Between => return atom(Atom::Between(given.clock(0)?, given.clock(1)?)),
             Self::Iso => return atom(Atom::Clock(Clock { is_iso: true, half: Half::Known, ..given.clock(0)? })),
             Self::GluedZone => return atom(Atom::GluedZone(minutes_east(given)?)),
             Self::WeakHour => Clock { is_weak: true, ..clock(given.int(0)?, None, None, given.value(0))? },
@@ -71,6 +85,16 @@ impl Family {
                 Value::Clock(clock) => Clock { is_weak: true, ..clock },
                 _ => return None,
             },
+            Self::Worded => match given.value(0) {
+                Value::Clock(clock) => Clock { is_weak: true, is_worded: true, ..clock },
+                _ => return None,
+            },
+            Self::Split => {
+                let clock = given.clock(0)?;
+                let hours_apart = clock.minute.saturating_sub(clock.hour);
+                let is_round = clock.minute.is_multiple_of(5) && hours_apart != 12;
+                Clock { is_split: (1..=12).contains(&hours_apart) && !is_round, ..clock }
+            }
             Self::AmPm => in_half(given.clock(0)?, given.int(1)? == 1)?,
             Self::ClockShift => clock_shift(given.clock(0)?, given.num(1)?, given.int(2)?)?,
             Self::ClockTo => clock_to(given)?,
@@ -79,6 +103,11 @@ impl Family {
             Self::Part => return atom(Atom::Part { part: given.part(0)?, is_weak: false }),
             Self::WeakPart => return atom(Atom::Part { part: given.part(0)?, is_weak: true }),
             Self::RelPart => return atom(Atom::RelPart { rel: given.int(0)?, part: given.part(1)? }),
+            Self::PartBeside => return atom(Atom::PartBeside { part: given.part(0)?, days: given.int_in(1, -1..=1)? }),
+            Self::ClockLike => match given.value(1) {
+                Value::Digits { digits: 2, .. } => return Some(Value::Nothing),
+                _ => return None,
+            },
             Self::EachPart => return atom(Atom::EachPart(given.part(0)?)),
             Self::Zone => return atom(Atom::Zone(given.int(0)?)),
             Self::OffsetZone => return atom(Atom::Zone(minutes_east(given)?)),
@@ -140,7 +169,7 @@ fn clock(hour: i32, minute: Option<i32>, second: Option<i32>, hour_as_written: V
     let narrow = |value: i32| u8::try_from(value).ok();
     let is_written_24 = half == Half::Known && minute.is_some();
     let (hour, minute, second) = (narrow(hour)?, narrow(m)?, narrow(s)?);
-    Some(Clock { hour, minute, second, half, finest, is_weak: false, is_written_24, is_iso: false })
+    Some(Clock { hour, minute, second, half, finest, is_written_24, ..Clock::default() })
 }
 
 /// A time said to be before or after noon; `None` for 14 am.
@@ -153,7 +182,7 @@ fn in_half(clock: Clock, is_after_noon: bool) -> Option<Clock> {
         (hour @ 13..=23, true) if clock.finest < Unit::Hour => hour,
         _ => return None,
     };
-    Some(Clock { hour, half: Half::Known, is_weak: false, is_written_24: false, ..clock })
+    Some(Clock { hour, half: Half::Known, is_weak: false, is_written_24: false, has_half: true, ..clock })
 }
 
 /// A time in a part of the day: 8 in the evening is 20:00, 12 at night is midnight.

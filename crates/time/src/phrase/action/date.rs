@@ -21,6 +21,10 @@ family! {
     WeakDayFirst = "weak_day_first",
     /// `day_range from to month year`: from a day of a month to a later one.
     DayRange = "day_range",
+    /// `month_range from to year`: from a month to another; the year is that of the second.
+    MonthRange = "month_range",
+    /// `year_range from to`: from a year to a later one.
+    YearRange = "year_range",
     /// `week_number $1`: a week by its number in the year.
     WeekNumber = "week_number",
     /// `feast $1`
@@ -63,6 +67,16 @@ impl Family {
                 let (month, year) = (given.some_int(2)?, written_year(given.value(3))?);
                 let day = |day: i32| cal(year, month, Some(day));
                 (from < to).then(|| Some(Atom::DayRange(day(from)?, day(to)?)))?
+            }
+            Self::MonthRange => {
+                let (from, to, year) = (given.int(0)?, given.int(1)?, given.some_int(2)?);
+                let first = year.map(|year| if from > to { year - 1 } else { year });
+                (from != to).then(|| Some(Atom::DayRange(cal(first, Some(from), None)?, cal(year, Some(to), None)?)))?
+            }
+            Self::YearRange => {
+                let (from, to) = (given.int(0)?, given.int(1)?);
+                let year = |year: i32| cal(Some(year), None, None);
+                (from < to).then(|| Some(Atom::DayRange(year(from)?, year(to)?)))?
             }
             Self::WeekNumber => given.int_in(0, 1..=53).and_then(|week| u8::try_from(week).ok()).map(Atom::WeekNumber),
             Self::Feast => given.int(0).map(Atom::Feast),

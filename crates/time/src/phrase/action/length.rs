@@ -28,6 +28,12 @@ family! {
     Then = "then",
     /// `length $1`: a length by itself.
     Length = "length",
+    /// `lasting $1`: a length that is said to last.
+    Lasting = "lasting",
+    /// `after_between $1 $2 unit`: from so many to so many of a unit from now.
+    AfterBetween = "after_between",
+    /// `after_clock $1 $2`: hours and minutes from now, as on a clock: in 1:30.
+    AfterClock = "after_clock",
 }
 
 impl Family {
@@ -47,6 +53,19 @@ impl Family {
             Self::Shift => atom(Atom::Shift(signed(given.dur(0)?, given.int(1)?))),
             Self::Then => atom(Atom::Then(signed(given.dur(0)?, given.int(1)?))),
             Self::Length => atom(Atom::Length(given.dur(0)?)),
+            Self::Lasting => atom(Atom::Lasting(given.dur(0)?)),
+            Self::AfterBetween => {
+                let (from, to, unit) = (given.num(0)?, given.num(1)?, given.unit(2)?);
+                let more = Dur::of(to - from, unit).filter(|_| from < to)?;
+                atom(Atom::OffsetRange(Dur::of(from, unit)?, more))
+            }
+            Self::AfterClock => match given.value(1) {
+                Value::Digits { value: 0..60, digits: 2, .. } => {
+                    let minutes = Dur::of(given.num(1)?, Unit::Minute)?;
+                    atom(Atom::Offset(Dur::of(given.num(0)?, Unit::Hour)?.plus(minutes)))
+                }
+                _ => None,
+            },
         }
     }
 }

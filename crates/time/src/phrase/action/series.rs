@@ -8,9 +8,11 @@ family! {
     Period = "period",
     /// `window sign $1 unit`: the next (1) or the last (-1) so many of a unit.
     Window = "window",
+    /// `season $1 rel`: this (0), the next (1) or the last (-1) spring, summer, autumn or winter.
+    Season = "season",
     /// `of unit`: the week, month or year that something is in.
     Of = "of",
-    /// `edge n`: beginning (-1), middle (0), end (1) of what follows.
+    /// `edge n`: beginning (-1), middle (0), end (1), rest (2), all (3) of what follows.
     Edge = "edge",
     /// `edge_of n unit`: the same of a unit, in one word: the month's end.
     EdgeOf = "edge_of",
@@ -31,6 +33,10 @@ impl Family {
         match self {
             Self::Period => Some(Atom::Period { unit: given.unit(0)?, rel: given.int_in(1, -1000..=1000)? }),
             Self::Window => Some(Atom::Window { n: given.int(0)? * given.int_in(1, 1..=1000)?, unit: given.unit(2)? }),
+            Self::Season => {
+                let season = u8::try_from(given.int_in(0, 1..=4)?).ok()?;
+                Some(Atom::Season { season, rel: given.int_in(1, -1..=1)? })
+            }
             Self::Of => given.unit(0).map(Atom::Of),
             Self::Edge => given.int(0).map(Atom::Edge),
             Self::EdgeOf => Some(Atom::EdgeOf(given.int(0)?, given.unit(1)?)),

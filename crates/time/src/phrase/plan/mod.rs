@@ -1,11 +1,11 @@
 //! Pieces of time put together to one thing that can be meant.
 //!
 //! A plan takes one atom after the other and refuses what does not go with what it has: two different days, a time
-//! of day after the end of a range. What it refuses belongs to another phrase, or to none.
+//! of day after the end of a range. An atom that it refuses belongs to another phrase, or to none.
 
 mod push;
 
-use super::atom::{Atom, Cal, Dur, Mark, Unit, Which};
+use super::atom::{Atom, Cal, Clock, Dur, Mark, Unit, Which};
 use super::when::When;
 
 /// Everything that a phrase says about time.
@@ -36,10 +36,12 @@ pub(super) struct Plan {
     /// Whether something has to follow: after `and`, after `every`.
     is_list_open: bool,
     is_each_open: bool,
+    /// Whether an `or` was the last word.
+    is_or_open: bool,
     /// Whether the end of a stretch is a bare number.
     is_to_bare: bool,
-    /// Whether it is from a day of the month to another, and whether it is a time after something on a day.
-    is_day_range: bool,
+    /// Whether it is a stretch that was said in one piece, such as `6 - 7 March`, and whether it is a time after something on a day.
+    is_range: bool,
     /// Whether an `and` joined days or times.
     has_and: bool,
     is_after_day: bool,
@@ -131,7 +133,7 @@ impl Plan {
         }
         let is_day_to_day = self.mark == Some(Mark::From) && from.cal.day.is_some() && to.cal.day.is_some();
         let is_in_month = to.cal.month.is_some() && to.cal.day.is_some() && from.cal.day.is_some();
-        from.is_cal_weak &= !is_day_to_day && !is_in_month && !self.is_day_range;
+        from.is_cal_weak &= !is_day_to_day && !is_in_month && !self.is_range;
         // The 9 of `9 to 11pm` is a time because 11pm is; the 1 of `1 to 15 July` is a day.
         let is_hours =
             !from.clocks.is_empty() && !to.clocks.is_empty() && (to.cal.month.is_none() || to.cal.day.is_some());
@@ -145,9 +147,9 @@ impl Plan {
         self.when.has_time() || self.to.is_some() || is_from_now || is_interval
     }
 
-    /// Whether it is from a day of the month to another: `6 - 7 March`.
-    pub(super) fn is_day_range(&self) -> bool {
-        self.is_day_range
+    /// Whether it is a stretch that was said in one piece: `6 - 7 March`.
+    pub(super) fn is_range(&self) -> bool {
+        self.is_range
     }
 
     /// Whether the end of a stretch is a bare number: from 5 to 10 apples.
@@ -177,15 +179,24 @@ impl Plan {
         if self.each.is_some_and(|n| n > 1) && (when.cal.month.is_some() || when.of == Some(Unit::Month)) {
             return false;
         }
-        let is_weak = when.clocks.iter().any(|clock| clock.is_weak) && when.part.is_none();
+        // Two hours a day are a length; every day 19 h is a time.
+        let is_time = |clock: &Clock| clock.is_worded && clock.hour > 12;
+        let is_weak = when.clocks.iter().any(|clock| clock.is_weak && !is_time(clock)) && when.part.is_none();
         let is_one_day = matches!(when.days, Some((_, Which::This | Which::Next | Which::Last | Which::AfterNext)));
         if is_one_day
             || self.per.is_some_and(|n| n > 1 && n as usize != when.clocks.len().max(when.more_parts.len() + 1))
         {
             return false;
         }
+        // Svake nedelje ujutru is every Sunday: a week by itself says no day.
+        let is_any_day =
+            when.of == Some(Unit::Week) && when.days.is_none() && when.nths.is_empty() && when.edge.is_none();
+        if is_any_day {
+            return false;
+        }
         let is_once = when.is_now || when.offset.is_some() || when.ahead.is_some() || when.rel.is_some();
-        if is_weak || is_once || when.period.is_some() {
+        let is_stretch = when.period.is_some() || when.season.is_some() || when.edge.is_some_and(|edge| edge > 1);
+        if is_weak || is_once || is_stretch {
             return false;
         }
         self.every.is_some()

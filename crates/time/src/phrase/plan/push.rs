@@ -27,11 +27,24 @@ impl Plan {
             }
             Atom::Each(n) => self.push_each(n),
             Atom::Count(count) => self.push_count(count),
-            Atom::Length(dur) => self.push_length(dur),
+            Atom::Length(dur) => !self.may_be_clock(dur) && self.push_length(dur),
+            Atom::Lasting(dur) => self.push_length(dur),
             Atom::WeekdayPart { days, which, part } => {
                 self.push(Atom::Weekday { days, which }) && self.push(Atom::Part { part, is_weak: false })
             }
             Atom::DayRange(from, to) => self.push_day_range(from, to),
+            Atom::OffsetRange(from, more) => {
+                self.push_point(Atom::Offset(from)) && self.push_end(When { offset: Some(more), ..When::default() })
+            }
+            Atom::PartBeside { part, days } => {
+                let day = Dur::of(1.0, Unit::Day).map(|day| if days < 0 { day.negated() } else { day });
+                day.is_some_and(|day| self.push(Atom::Shift(day))) && self.push(Atom::Part { part, is_weak: false })
+            }
+            Atom::Between(from, to) => {
+                [Atom::Mark(Mark::From), Atom::Clock(from), Atom::Mark(Mark::To), Atom::Clock(to)]
+                    .into_iter()
+                    .all(|atom| self.push(atom))
+            }
             Atom::ClockRange(from, to) => self.push_clock_range(from, to),
             Atom::EdgeOf(edge, unit) => self.push(Atom::Edge(edge)) && self.push(Atom::Of(unit)),
             Atom::EachPart(part) => {
@@ -46,13 +59,23 @@ impl Plan {
     fn push_day_range(&mut self, from: Cal, to: Cal) -> bool {
         let fits =
             !self.is_recurring() && self.to.is_none() && self.target == Target::Main && self.when.cal.day.is_none();
-        if !fits || !self.push_point(Atom::Cal { cal: from, is_weak: from.month.is_none() }) {
+        let is_weak = from.month.is_none() && from.year.is_none();
+        if !fits || !self.push_point(Atom::Cal { cal: from, is_weak }) {
             return false;
         }
         let mut end = When::default();
         let fits = end.push(Atom::Cal { cal: to, is_weak: false }, false);
+        // From May to July is to the end of July.
+        end.edge = if to.day.is_none() { Some(1) } else { None };
+        (self.when.is_bound, end.is_bound) = (from.month.is_none(), to.month.is_none());
+        fits && self.push_end(end)
+    }
+
+    /// The end of a stretch that was said in one piece.
+    fn push_end(&mut self, end: When) -> bool {
+        let fits = !self.is_recurring() && self.to.is_none() && self.target == Target::Main;
         self.to = Some(Box::new(end));
-        self.is_day_range = true;
+        self.is_range = true;
         fits
     }
 
@@ -62,9 +85,7 @@ impl Plan {
             return false;
         }
         let mut end = When::default();
-        let fits = end.push(Atom::Clock(to), false);
-        self.to = Some(Box::new(end));
-        fits
+        end.push(Atom::Clock(to), false) && self.push_end(end)
     }
 
     fn push_every(&mut self, n: i32, unit: Unit) -> bool {
@@ -100,6 +121,12 @@ impl Plan {
         true
     }
 
+    /// Whether a length may as well be the time of day that a series lacks: `every day 19 h`.
+    fn may_be_clock(&self, dur: Dur) -> bool {
+        let is_of_days = self.is_recurring() && self.every.is_none_or(|(_, unit)| unit >= Unit::Day);
+        is_of_days && dur.finest < Unit::Day && !self.when.has_time()
+    }
+
     fn push_length(&mut self, dur: Dur) -> bool {
         let has_beginning = self.is_recurring() || !self.when.clocks.is_empty() || self.mark.is_some();
         if self.length.is_some() || self.is_list_open || !(has_beginning || self.when.is_empty()) {
@@ -111,7 +138,14 @@ impl Plan {
 
     /// Adds a piece of a point in time to the point that is being said.
     fn push_point(&mut self, atom: Atom) -> bool {
+        let is_choice = std::mem::replace(&mut self.is_or_open, false);
+        if is_choice && matches!(atom, Atom::Clock(_) | Atom::Part { .. }) {
+            return false;
+        }
         let is_weak_clock = matches!(atom, Atom::Clock(Clock { is_weak: true, .. }));
+        let is_bare_day =
+            matches!(atom, Atom::Cal { cal: Cal { year: None, month: None, day: Some(_) }, is_weak: true });
+        let is_hourly = matches!(self.every, Some((_, Unit::Minute | Unit::Hour)));
         let atom = self.firm(atom);
         let is_each = matches!(atom, Atom::Weekday { which: Which::Each, .. });
         let is_recurring = self.is_recurring() || is_each;
@@ -119,7 +153,17 @@ impl Plan {
         if is_each && matches!(self.target, Target::Start | Target::Until) {
             self.target = Target::Main;
         }
+        // Starting next Tuesday on the 4th of each month: the 4th is no Tuesday.
+        let has_weekday = self.start.as_ref().is_some_and(|start| start.days.is_some() && start.cal.month.is_none());
+        let is_day = matches!(atom, Atom::Cal { cal: Cal { year: None, month: None, day: Some(_) }, .. });
+        if is_day && self.target == Target::Start && has_weekday {
+            self.target = Target::Main;
+        }
         let was_open = std::mem::replace(&mut self.is_list_open, false);
+        // At 7 am and in the evening are two times, and the second is none that can be joined to a clock.
+        if was_open && !self.is_each_open && matches!(atom, Atom::Part { .. }) && !self.when.clocks.is_empty() {
+            return false;
+        }
         // `for 3 hours from 10 am`; but `20 minutes tomorrow` is two things.
         let is_after_length = self.length.is_some() && self.target == Target::Main && self.when.is_empty();
         if is_after_length && !self.is_recurring() && self.mark != Some(Mark::From) {
@@ -129,9 +173,17 @@ impl Plan {
         if self.is_after_day && !matches!(atom, Atom::Clock(_) | Atom::Part { .. } | Atom::Zone(_)) {
             return false;
         }
+        // From May to July is said to the month; a day that follows belongs to something else.
+        let is_months = self.is_range && self.when.cal.day.is_none() && self.when.cal != Cal::default();
+        if is_months && matches!(atom, Atom::Cal { cal: Cal { day: Some(_), .. }, .. }) {
+            return false;
+        }
         match self.target {
             Target::Main => {
-                let may_be_list = is_recurring || (was_open && !self.is_each_open);
+                // A bare number is one of several times only where an `and` joins it: 7 and 19 daily.
+                let is_joined = was_open && !self.is_each_open;
+                let is_stray = matches!(atom, Atom::Clock(_)) && self.when.clocks.iter().any(|clock| clock.is_weak);
+                let may_be_list = is_joined || (is_recurring && !is_stray);
                 if self.when.push(atom, may_be_list) {
                     self.is_each_open = false;
                     return true;
@@ -140,14 +192,28 @@ impl Plan {
             }
             // `1-2-3` is not from the second of January to three.
             Target::To if is_weak_clock && self.when.clocks.is_empty() => false,
+            // From 14 to 16 is no day of the month.
+            Target::To | Target::Until if is_bare_day && self.is_from_clock() => false,
             Target::To => {
                 self.is_to_bare |= is_weak_clock;
                 self.to.as_mut().is_some_and(|when| when.push(atom, false))
             }
+            // Every hour from 9 to 17: neither is a day of the month.
+            Target::Start | Target::Until if is_bare_day && is_hourly => false,
             Target::Start => self.start.as_mut().is_some_and(|when| when.push(atom, false)),
             Target::Until => self.until.as_mut().is_some_and(|when| when.push(atom, false)),
             Target::Except => self.push_except(atom, was_open),
         }
+    }
+
+    /// Whether a stretch begins with a time of day, and the end of it has none so far.
+    fn is_from_clock(&self) -> bool {
+        let (from, to) = match self.target {
+            Target::Until => (self.start.as_deref(), &self.until),
+            _ => (Some(&self.when), &self.to),
+        };
+        let has_end = to.as_ref().is_some_and(|to| !to.clocks.is_empty());
+        from.is_some_and(|from| !from.clocks.is_empty() && from.cal.day.is_none()) && !has_end
     }
 
     /// A piece as it is meant where it stands. Until May, except the 3rd: beside such a word, a date is one for sure.
@@ -173,7 +239,8 @@ impl Plan {
         };
         // Daily except in July at 8 is at 8 always; what is left out is a month, and no time of day.
         let is_date = last.rel.is_some() || last.cal.day.is_some() || last.feast.is_some();
-        if matches!(atom, Atom::Clock(_) | Atom::Part { .. }) && !is_date && !self.when.has_time() {
+        let is_open = !self.when.has_time() || (was_open && !self.when.clocks.is_empty());
+        if matches!(atom, Atom::Clock(_) | Atom::Part { .. }) && !is_date && is_open {
             return self.when.push(atom, true);
         }
         let is_month = matches!(atom, Atom::Cal { cal: Cal { month: Some(_), day: None, .. }, .. });
@@ -255,7 +322,11 @@ impl Plan {
                 let is_exact = self.when.clocks.last().is_some_and(|clock| clock.finest < Unit::Hour);
                 is_exact && self.push_mark(Mark::To)
             }
-            Mark::Or => is_recurring && self.push_mark(Mark::And),
+            // Every Tuesday or Thursday is both; at 7 or 8 is nobody knows which.
+            Mark::Or => {
+                self.is_or_open = true;
+                is_recurring && self.push_mark(Mark::And)
+            }
             Mark::And => {
                 let is_plain = self.to.is_none() && self.mark.is_none();
                 let fits = is_recurring || (is_plain && self.when.offset.is_none() && !self.when.is_now);

@@ -13,6 +13,9 @@ use crate::phrase::{Grain, feast};
 /// How many years ahead a date without a year may be, to fall on the weekday that was named.
 const WEEKDAY_YEARS: i16 = 2;
 
+/// How many years ahead somebody means a date; one beyond is of another calendar, or a slip.
+const YEARS_AHEAD_MAX: i16 = 200;
+
 /// A day that was meant.
 #[derive(Clone, Copy)]
 pub(super) struct Day {
@@ -44,6 +47,10 @@ impl Here {
             && when.cal.day.is_none()
         {
             return self.week_day(when, week, from).map(Some);
+        }
+        if let Some((season, rel)) = when.season {
+            let date = self.season(season, rel)?.first;
+            return Ok(Some(Day { grain: Grain::Quarter, ..Day::exact(date) }));
         }
         if let Some(feast) = when.feast {
             return self.feast_day(when, feast, from).map(Some);
@@ -110,7 +117,7 @@ impl Here {
     fn week_day(&self, when: &When, week: u8, from: Date) -> Result<Day, Why> {
         let in_year = |year: i16| {
             let monday = jiff::civil::ISOWeekDate::new(year, week as i8, jiff::civil::Weekday::Monday);
-            monday.map(|monday| monday.date()).map_err(|_| format!("{year} has no week {week}"))
+            monday.map(|monday| monday.date()).map_err(|_| Why::about("no such week", week.to_string()))
         };
         let named = |monday: Date| match when.days {
             Some((days, _)) => in_week(monday, days),
@@ -147,7 +154,7 @@ impl Here {
             return Err(too_long());
         }
         if let What::Unit(Unit::Week | Unit::Month) = what {
-            return Err("that is a whole week or month; name a day of it".into());
+            return Err(Why::of("whole stretch"));
         }
         let today = self.local.date();
         let of_month = |year: i16, month: i8| Stretch::month(year, month)?.nth(n, what);
@@ -172,12 +179,12 @@ impl Here {
                     _ => self.stretch(unit, 1)?.nth(n, what).map(Day::open),
                 }
             }
-            (None, None, None) => Err("it does not say of which month".into()),
+            (None, None, None) => Err(Why::of("which month")),
         }
     }
 
     /// The week, month, quarter or year that is `rel` from this one.
-    fn stretch(&self, unit: Unit, rel: i32) -> Result<Stretch, Why> {
+    pub(in crate::phrase) fn stretch(&self, unit: Unit, rel: i32) -> Result<Stretch, Why> {
         let today = self.local.date();
         match unit {
             Unit::Week => {
@@ -209,9 +216,6 @@ impl Here {
     fn period_day(&self, when: &When, unit: Unit, rel: i32) -> Result<Day, Why> {
         let today = self.local.date();
         let stretch = self.stretch(unit, rel)?;
-        if unit == Unit::Quarter {
-            return Err(too_long());
-        }
         if let Some((days, _)) = when.days {
             return Ok(Day::exact(in_week(stretch.first, days)?));
         }
@@ -243,17 +247,20 @@ impl Here {
             _ => None,
         };
         let year = year.or(period_year);
+        if year.is_some_and(|year| year > today.year() + YEARS_AHEAD_MAX) {
+            return Err(too_far());
+        }
         let weekday_fits = |date: Date| when.days.is_none_or(|(days, _)| has_weekday(days, date));
         match (year, month, day) {
             (Some(year), Some(month), Some(day)) => {
-                let date = Date::new(year, month as i8, day as i8).map_err(|_| "there is no such date".to_owned())?;
+                let date = Date::new(year, month as i8, day as i8).map_err(|_| Why::of("no such date"))?;
                 if weekday_fits(date) { Ok(Day::exact(date)) } else { Err(no_such(date)) }
             }
             (None, Some(month), Some(day)) => {
                 let dates =
                     (0..=8).filter_map(|years| Date::new(from.year().checked_add(years)?, month as i8, day as i8).ok());
                 let mut dates = dates.filter(|date| *date >= from);
-                let first = dates.next().ok_or_else(|| "there is no such date".to_owned())?;
+                let first = dates.next().ok_or_else(|| Why::of("no such date"))?;
                 let last_year = first.year() + WEEKDAY_YEARS - 1;
                 let mut candidates =
                     std::iter::once(first).chain(dates).take_while(|date| date.year() <= last_year.max(first.year()));
@@ -263,7 +270,7 @@ impl Here {
                 }
             }
             (None, None, Some(day)) => self.day_of_month(when, day, from),
-            (Some(_), None, Some(_)) => Err("it names a day and a year, but no month".into()),
+            (Some(_), None, Some(_)) => Err(Why::of("no month")),
             (year, Some(month), None) => {
                 let this_year = from.year();
                 let first_of = |year: i16| Date::new(year, month as i8, 1).map_err(|_| too_far());
@@ -274,7 +281,9 @@ impl Here {
                 };
                 self.in_stretch(when, Stretch { first, last: first.last_of_month() }, Grain::Month)
             }
-            (Some(year), None, None) if year < today.year() => Err(format!("{year} is over")),
+            (Some(year), None, None) if year < today.year() && !when.is_bound => {
+                Err(Why::about("year over", year.to_string()))
+            }
             (Some(year), None, None) => self.in_stretch(when, Stretch::year(year)?, Grain::Year),
             (None, None, None) => Err(too_far()),
         }
@@ -282,6 +291,12 @@ impl Here {
 
     fn in_stretch(&self, when: &When, stretch: Stretch, grain: Grain) -> Result<Day, Why> {
         let today = self.local.date();
+        // A Friday in March is the first that is to come.
+        if let (Some((days, _)), None) = (when.days, when.edge) {
+            let is_now = stretch.first < today && today <= stretch.last;
+            let date = next_weekday(if is_now { today } else { stretch.first }, days)?;
+            return if date <= stretch.last { Ok(Day::exact(date)) } else { Err(no_such(date)) };
+        }
         let date = match when.edge {
             Some(1) => stretch.last,
             Some(0) => middle(stretch)?,
@@ -299,7 +314,7 @@ impl Here {
         if let Some((Unit::Month, rel)) = when.period {
             let month = add_months(today.first_of_month(), rel)?;
             let date = Date::new(month.year(), month.month(), day as i8);
-            return date.map(Day::exact).map_err(|_| "that month has no such day".into());
+            return date.map(Day::exact).map_err(|_| Why::of("no such day"));
         }
         let mut month = from.first_of_month();
         for _ in 0..=14 {
@@ -311,11 +326,11 @@ impl Here {
             }
             month = add_months(month, 1)?;
         }
-        Err("that day of the month does not fall on that weekday within a year".into())
+        Err(Why::of("never that weekday"))
     }
 }
 
 /// Why a date is not on the weekday that was named.
 fn no_such(date: Date) -> Why {
-    format!("{} is a {}", date.strftime("%-d %B %Y"), date.strftime("%A"))
+    Why::date("other weekday", date)
 }

@@ -5,6 +5,7 @@
 
 mod day;
 mod time_of_day;
+mod within;
 
 use jiff::civil::{Date, DateTime, Time, Weekday, time};
 use jiff::tz::{Offset, TimeZone};
@@ -15,16 +16,15 @@ use self::time_of_day::times;
 pub(super) use self::time_of_day::{TimeOfDay, time_of, times_of};
 use super::Grain;
 use super::atom::{Cal, Dur, Half, Unit};
+use super::language::Language;
 use super::list::List;
+pub(super) use super::reason::Why;
 use super::stretch::{add_days, add_months, in_week, next_weekday, tomorrow, workdays_from};
 use super::when::When;
 use crate::habits::{DateOrder, Habits};
 
 /// When such a day is today and its morning is over.
 const LATER_TODAY: [Time; 4] = [time(12, 0, 0, 0), time(15, 0, 0, 0), time(18, 0, 0, 0), time(21, 0, 0, 0)];
-
-/// Why something that was said is no time, as a sentence.
-pub(super) type Why = String;
 
 /// Where and when it was said, and what the language makes of `next`.
 #[derive(Clone)]
@@ -34,6 +34,8 @@ pub(super) struct Here {
     pub(super) zone: TimeZone,
     /// Whether the next Wednesday is the coming one, and not that of next week.
     pub(super) is_next_coming: bool,
+    /// The hour at which mornings begin, as the language has it.
+    pub(super) morning: i8,
     /// Whether 3/4 is the third of April here; `None` where nothing tells.
     pub(super) is_day_first: Option<bool>,
     pub(super) habits: Habits,
@@ -47,10 +49,11 @@ pub(super) struct Point {
 }
 
 impl Here {
-    pub(super) fn new(now: Timestamp, zone: &TimeZone, is_next_coming: bool, habits: Habits) -> Self {
+    pub(super) fn new(now: Timestamp, zone: &TimeZone, language: &Language, habits: Habits) -> Self {
+        let (is_next_coming, morning) = (language.is_next_coming, language.morning);
         let own = habits.date_order.map(|order| order == DateOrder::DayFirst);
         let is_day_first = own.or_else(|| day_first_in(zone));
-        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, is_day_first, habits }
+        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, morning, is_day_first, habits }
     }
 
     /// The first day of the week that `date` is in.
@@ -85,7 +88,7 @@ impl Here {
             return self.shifted(when, dur);
         }
         if when.is_several {
-            return Err("it names more than one time; say `every …` for a series, or make one reminder for each".into());
+            return Err(Why::of("several times"));
         }
         if when.is_swappable && self.is_other_way_round(when) {
             let cal = Cal { month: when.cal.day, day: when.cal.month, ..when.cal };
@@ -114,10 +117,13 @@ impl Here {
     /// From now: elapsed time, or the same time on another day.
     fn offset(&self, when: &When, dur: Dur) -> Result<Point, Why> {
         if let Some((days, _)) = when.days {
-            // Wednesday in two weeks is that of the week after next.
-            let monday = self.week_of(self.local.date())?;
-            let week = add_days(monday, dur.days)?;
-            let date = in_week(week, days)?;
+            let date = if dur.finest == Unit::Week {
+                // Wednesday in two weeks is that of the week after next.
+                in_week(add_days(self.week_of(self.local.date())?, dur.days)?, days)?
+            } else {
+                // A Wednesday two months from now is the first one then.
+                next_weekday(self.zone.to_datetime(self.now_plus(self.now, dur)?).date(), days)?
+            };
             return self.at_day(when, Day::exact(date));
         }
         let at = self.now_plus(self.now, dur)?;
@@ -181,7 +187,7 @@ impl Here {
         let base = When { near: None, clocks: List::default(), part: None, ..when.clone() };
         let point = self.point(&base)?;
         if point.grain > Grain::Day {
-            return Err("it does not say after which day".into());
+            return Err(Why::of("after which day"));
         }
         let base = self.zone.to_datetime(point.at).date();
         let date = match n {
@@ -195,9 +201,6 @@ impl Here {
 
     /// The next or the last so many of a unit, from their beginning to their end.
     pub(super) fn window(&self, n: i32, unit: Unit) -> Result<(Point, Timestamp), Why> {
-        if unit == Unit::Quarter {
-            return Err(too_long());
-        }
         let dur = Dur::of(f64::from(n.abs()), unit).ok_or_else(too_far)?;
         if unit < Unit::Day {
             let there = self.now_plus(self.now, if n < 0 { dur.negated() } else { dur })?;
@@ -208,7 +211,8 @@ impl Here {
         // The next 3 days begin tomorrow, the last 2 weeks are the two before this one.
         let this = match unit {
             Unit::Week | Unit::Weekend => self.week_of(today)?,
-            Unit::Month | Unit::Quarter => today.first_of_month(),
+            Unit::Month => today.first_of_month(),
+            Unit::Quarter => self.stretch(unit, 0)?.first,
             Unit::Year => today.first_of_year(),
             _ => today,
         };
@@ -221,8 +225,12 @@ impl Here {
             _ => add_days(date, n),
         };
         let (first, after) = if n < 0 { (moved(this, n)?, this) } else { (moved(this, 1)?, moved(this, n + 1)?) };
-        let begin = |date: Date| self.timestamp(date.to_datetime(Time::midnight()));
-        Ok((Point { at: begin(first)?, grain: Grain::Day }, begin(after)?))
+        Ok((Point { at: self.midnight(first)?, grain: Grain::Day }, self.midnight(after)?))
+    }
+
+    /// When a day begins.
+    pub(super) fn midnight(&self, date: Date) -> Result<Timestamp, Why> {
+        self.timestamp(date.to_datetime(Time::midnight()))
     }
 
     fn local_point(&self, when: &When) -> Result<Point, Why> {
@@ -379,9 +387,9 @@ fn day_first_in(zone: &TimeZone) -> Option<bool> {
 }
 
 pub(super) fn too_long() -> Why {
-    "a quarter of a year is too long to be reminded in; name a date".into()
+    Why::of("too long")
 }
 
 pub(super) fn too_far() -> Why {
-    "that is further away than the calendar goes".into()
+    Why::of("too far")
 }

@@ -84,7 +84,7 @@ pub(in crate::phrase) fn time_of(part: DayPart, is_dated: bool, habits: &Habits)
         DayPart::Morning => 9,
         DayPart::Noon => 12,
         DayPart::Afternoon => 15,
-        DayPart::Evening => 19,
+        DayPart::Evening => 18,
         DayPart::Night | DayPart::Tonight => 21,
         // The midnight of a date begins it; that of today ends it.
         DayPart::Midnight if is_dated => 0,

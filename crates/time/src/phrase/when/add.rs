@@ -22,6 +22,7 @@ impl When {
                 self.add_cal(cal, false, may_be_list);
             }
             Atom::Dashed(cal) => {
+                self.is_dashed = true;
                 self.is_swappable = cal.day.is_some_and(|day| day <= 12);
                 self.add_cal(cal, false, may_be_list);
             }
@@ -36,6 +37,7 @@ impl When {
             }
             Atom::Zone(minutes) | Atom::GluedZone(minutes) => self.zone = Some(minutes),
             Atom::Feast(feast) => self.feast = Some(feast),
+            Atom::Season { season, rel } => self.season = Some((season, rel)),
             Atom::Shift(dur) => self.shift = Some(dur),
             Atom::Then(dur) => self.then = Some(dur),
             Atom::Edge(edge) => self.edge = Some(edge),
@@ -44,12 +46,16 @@ impl When {
             | Atom::WeekdayPart { .. }
             | Atom::EdgeOf(..)
             | Atom::DayRange(..)
+            | Atom::OffsetRange(..)
+            | Atom::PartBeside { .. }
             | Atom::ClockRange(..)
+            | Atom::Between(..)
             | Atom::Each(_)
             | Atom::Per { .. }
             | Atom::EachPart(_)
             | Atom::Count(_)
             | Atom::Length(_)
+            | Atom::Lasting(_)
             | Atom::Mark(_) => {}
         }
     }
@@ -101,6 +107,11 @@ impl When {
             return;
         }
         let is_first = self.clocks.is_empty();
+        // 7 i 19 sati: the word of the last makes hours of all.
+        let is_list_sure = clock.is_worded && !is_first;
+        if !clock.is_weak || is_list_sure {
+            self.clocks.iter_mut().for_each(|known| known.is_weak = false);
+        }
         self.is_several |= !is_first;
         // In a list of times a bare number is one too: at 10, 12 and 17.
         let is_weak = clock.is_weak && is_first;

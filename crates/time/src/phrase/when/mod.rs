@@ -24,6 +24,8 @@ pub(super) struct When {
     pub(super) is_cal_weak: bool,
     /// Whether month and day may be the other way round.
     pub(super) is_swappable: bool,
+    /// Whether it was written with a dash, which beside a part of the day is from hour to hour: `10-11 at night`.
+    pub(super) is_dashed: bool,
     /// Further days of the month: the 15th of `the 1st and 15th`.
     pub(super) more_days: List<u8>,
     pub(super) nths: List<(i32, What)>,
@@ -37,10 +39,14 @@ pub(super) struct When {
     pub(super) is_part_weak: bool,
     pub(super) is_part_today: bool,
     pub(super) zone: Option<i32>,
+    /// Spring (1) to winter (4), and which of them.
+    pub(super) season: Option<(u8, i32)>,
     pub(super) feast: Option<i32>,
     pub(super) shift: Option<Dur>,
     pub(super) then: Option<Dur>,
     pub(super) edge: Option<i32>,
+    /// Whether it bounds a stretch of years, which may have begun.
+    pub(super) is_bound: bool,
     /// Whether it names several days or times that are not a series: `monday and tuesday`.
     pub(super) is_several: bool,
 }
@@ -63,7 +69,14 @@ impl When {
             || self.cal != Cal::default()
             || !self.nths.is_empty()
             || self.period.is_some()
+            || self.season.is_some()
             || self.feast.is_some()
+    }
+
+    /// Whether its day comes only once, and not each week or month.
+    pub(super) fn is_once(&self) -> bool {
+        let is_date = self.cal.month.is_some() && self.cal.day.is_some();
+        self.is_now || self.offset.is_some() || self.rel.is_some() || self.period.is_some() || is_date
     }
 
     /// Whether it names a time of day.
@@ -88,6 +101,7 @@ impl When {
             || self.window.is_some()
             || self.week.is_some()
             || self.feast.is_some()
+            || self.season.is_some()
             || self.period.is_some();
         let has_part = self.part.is_some() && !self.is_part_weak;
         let has_of = self.cal != Cal::default() || self.period.is_some() || self.of.is_some();
@@ -153,16 +167,7 @@ mod tests {
     fn atoms() -> Vec<Atom> {
         let clock = |hour: u8, is_weak: bool| {
             let half = Half::Either;
-            Atom::Clock(Clock {
-                hour,
-                minute: 0,
-                second: 0,
-                half,
-                finest: Unit::Hour,
-                is_weak,
-                is_written_24: false,
-                is_iso: false,
-            })
+            Atom::Clock(Clock { hour, minute: 0, second: 0, half, finest: Unit::Hour, is_weak, ..Clock::default() })
         };
         let cal = |month: Option<u8>, day: Option<u8>| Cal { year: None, month, day };
         let days = Dur::of(2.0, Unit::Day).unwrap();
@@ -194,6 +199,7 @@ mod tests {
             Atom::Ahead { n: 3, days: 16 },
             Atom::Zone(60),
             Atom::Feast(1225),
+            Atom::Season { season: 2, rel: 0 },
             Atom::Shift(days),
             Atom::Then(minutes),
             Atom::Edge(1),
@@ -204,6 +210,7 @@ mod tests {
             Atom::Each(2),
             Atom::Count(5),
             Atom::Length(minutes),
+            Atom::Lasting(minutes),
             Atom::Mark(Mark::Until),
         ]
     }

@@ -7,8 +7,17 @@ use crate::phrase::list::LIST_MAX;
 impl When {
     /// Whether `atom` goes with what was said. Days and times make a list where there `may_be_list`s.
     pub(super) fn takes(&self, atom: Atom, may_be_list: bool) -> bool {
+        // A Friday this summer may be any of them.
+        if self.season.is_some() {
+            return false;
+        }
+        // The rest of a week or a month is meant; to have a rest is another thing.
+        let is_part = self.edge.is_some_and(|edge| edge > 1);
+        if is_part && !matches!(atom, Atom::Of(_) | Atom::Period { .. }) {
+            return false;
+        }
         match atom {
-            Atom::Now | Atom::Shift(_) => self.is_empty(),
+            Atom::Now | Atom::Shift(_) | Atom::Season { .. } => self.is_empty(),
             Atom::Offset(dur) => self.takes_offset(dur),
             Atom::Minutes(minutes) => self.is_empty() && Dur::of(f64::from(minutes), Unit::Minute).is_some(),
             Atom::Rel(rel) => self.takes_rel(rel),
@@ -19,7 +28,12 @@ impl When {
             Atom::WeekNumber(_) => self.takes_week(),
             Atom::Cal { cal, is_weak } => self.takes_cal(cal, is_weak, may_be_list),
             Atom::Swappable(cal) => self.takes_cal(cal, false, may_be_list),
-            Atom::Dashed(cal) => self.days.is_none() && self.rel.is_none() && self.takes_cal(cal, false, may_be_list),
+            Atom::Dashed(cal) => {
+                self.part.is_none()
+                    && self.days.is_none()
+                    && self.rel.is_none()
+                    && self.takes_cal(cal, false, may_be_list)
+            }
             Atom::Nth { .. } => self.takes_nth(may_be_list),
             Atom::Of(_) => self.takes_of(),
             Atom::Period { unit, .. } => self.takes_period(unit),
@@ -35,19 +49,24 @@ impl When {
                 self.zone.is_none() && self.clocks.last().is_some_and(is_exact)
             }
             Atom::Feast(_) => self.takes_feast(),
-            Atom::Then(_) => !self.is_empty() && self.then.is_none(),
+            // Tomorrow 7-9h is no nine hours before seven.
+            Atom::Then(_) => !self.is_empty() && self.then.is_none() && !self.clocks.iter().any(|clock| clock.is_weak),
             Atom::Edge(_) => !self.has_day() && self.edge.is_none(),
             // A plan keeps these itself.
             Atom::Every { .. }
             | Atom::WeekdayPart { .. }
             | Atom::EdgeOf(..)
             | Atom::DayRange(..)
+            | Atom::OffsetRange(..)
+            | Atom::PartBeside { .. }
             | Atom::ClockRange(..)
+            | Atom::Between(..)
             | Atom::Each(_)
             | Atom::Per { .. }
             | Atom::EachPart(_)
             | Atom::Count(_)
             | Atom::Length(_)
+            | Atom::Lasting(_)
             | Atom::Mark(_) => false,
         }
     }
@@ -72,7 +91,7 @@ impl When {
             && self.nths.is_empty()
             && self.rel.is_none_or(|rel| rel == 0)
             && (dur.finest >= Unit::Day || !self.has_time())
-            && (self.days.is_none() || dur.finest == Unit::Week)
+            && (self.days.is_none() || dur.finest >= Unit::Week)
     }
 
     fn takes_rel(&self, rel: i32) -> bool {
@@ -92,7 +111,7 @@ impl When {
         let fits = !self.is_now
             && self.window.is_none()
             && self.ahead.is_none()
-            && self.offset.is_none_or(|dur| dur.finest == Unit::Week)
+            && self.offset.is_none_or(|dur| dur.finest >= Unit::Week)
             && self.period.is_none_or(|(unit, _)| unit == Unit::Week)
             && self.nths.is_empty()
             && self.feast.is_none()
@@ -195,7 +214,9 @@ impl When {
         if self.window.is_some() {
             return false;
         }
-        let is_list = may_be_list && self.clocks.len() < LIST_MAX && !self.clocks.iter().any(|clock| clock.is_weak);
+        // 7 und 19 Uhr: the last says what they all are.
+        let is_sure = !clock.is_weak || clock.is_worded || !self.clocks.iter().any(|clock| clock.is_weak);
+        let is_list = may_be_list && self.clocks.len() < LIST_MAX && is_sure;
         self.clocks.contains(&clock) || (self.leaves_time_open() && (self.clocks.is_empty() || is_list))
     }
 
@@ -203,7 +224,8 @@ impl When {
         if self.lists_part(part, may_be_list) {
             return self.more_parts.len() + 1 < LIST_MAX;
         }
-        self.part.is_none_or(|known| known == part) && self.leaves_time_open() && self.window.is_none()
+        let is_open = self.leaves_time_open() && self.window.is_none() && !self.is_dashed;
+        self.part.is_none_or(|known| known == part) && is_open
     }
 
     /// Whether a part of the day is one more: every morning and evening.

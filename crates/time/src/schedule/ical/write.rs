@@ -19,7 +19,7 @@ impl Schedule {
     /// The lines of a calendar entry (RFC 5545) that name the same instants after `from`: `DTSTART`, `RRULE`, `RDATE` and
     /// `EXDATE`, one to a line.
     ///
-    /// Reading them back as an `rrule` schedule in the same zone gives the same instants. What a calendar cannot say is
+    /// Reading them back as an `rrule` schedule in the same zone gives the same instants. A schedule that a calendar cannot say is
     /// answered with the reason. An instant between two seconds is written as the later one.
     pub fn to_ical(&self, zone: &Zone, from: Timestamp) -> Result<String, String> {
         let export = match &self.rule {

@@ -18,7 +18,7 @@ mod words;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use jiff::civil::{DateTime, Time};
+use jiff::civil::{Date, DateTime, Time};
 
 use self::rule::{every_one_of, together};
 use self::words::{Words, list};
@@ -63,6 +63,11 @@ fn words_of(lang: Lang) -> &'static Words {
         Lang::Es => &es::WORDS,
         Lang::Fr => &fr::WORDS,
     }
+}
+
+/// A day with its weekday, in the words of a language.
+pub(crate) fn day_in(lang: Lang, date: Date) -> String {
+    (words_of(lang).day)(date)
 }
 
 /// A sentence in the letters of its language.
@@ -312,7 +317,7 @@ mod tests {
         use crate::phrase::Grain;
         let at: Timestamp = "2026-03-09T08:00:00Z".parse().unwrap();
         let to: Timestamp = "2026-03-09T10:30:00Z".parse().unwrap();
-        let instant = Meaning::Instant { at, grain: Grain::Day };
+        let instant = Meaning::Instant { at, grain: Grain::Day, within: None };
         let interval = Meaning::Interval { from: at, to, grain: Grain::Hour };
         let length = Meaning::Duration { seconds: 5400, at: to };
         assert_eq!(parsed(Lang::En, instant.clone()), "Mon 9 Mar 2026 at 09:00, Europe/Berlin");

@@ -95,7 +95,7 @@ fn all_times(of: &[bits::Times]) -> Vec<Time> {
     all
 }
 
-/// How often, and on which days. What has been said is taken out of the rule.
+/// How often, and on which days. A part that has been said is taken out of the rule.
 fn cadence(rule: &mut Recurrence, words: &Words) -> String {
     let n = rule.interval;
     let every = (words.every)(rule.freq, n.into());

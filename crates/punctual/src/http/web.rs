@@ -1,0 +1,149 @@
+//! The page's way into the API: every call of a page goes through the routes, in the session of its browser.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use punctual_client as client;
+use punctual_client::{Client, Failure, Transport};
+use punctual_web::{House, NoEntry, Proof};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::auth::Caller;
+use super::inside::{Call, Door, Inside, SessionToken};
+use super::problem::Problem;
+use super::sessions::{LASTS, Shown};
+use super::{App, panicked};
+use crate::connections::Connection;
+
+/// The pages; none where nobody could sign in to them.
+pub(super) fn routes(app: &Arc<App>, inside: &Inside) -> Router {
+    let Some(links) = app.links.as_ref().filter(|_| app.sessions.is_some()) else { return Router::new() };
+    let own: Option<Uri> = links.base().parse().ok();
+    let is_secure = own.as_ref().is_some_and(|own| own.scheme_str() == Some("https"));
+    // Cookies are kept by host and not by port, and several servers may run on one machine.
+    let port = own.as_ref().and_then(Uri::port_u16);
+    let cookie = match (is_secure, port) {
+        (true, None) => "__Host-punctual".to_owned(),
+        (true, Some(port)) => format!("__Host-punctual-{port}"),
+        (false, port) => format!("punctual-{}", port.unwrap_or(80)),
+    };
+    let house = Within { app: Arc::clone(app), inside: inside.clone(), cookie, is_secure };
+    punctual_web::router(Arc::new(house)).layer(CatchPanicLayer::custom(panicked))
+}
+
+/// The server in this process.
+struct Within {
+    app: Arc<App>,
+    inside: Inside,
+    cookie: String,
+    is_secure: bool,
+}
+
+#[async_trait]
+impl House for Within {
+    fn now(&self) -> Timestamp {
+        self.app.now()
+    }
+
+    fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
+    fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+
+    fn client(&self, session: &str) -> Client {
+        Client::over(InSession { inside: self.inside.clone(), session: SessionToken(session.into()) })
+    }
+
+    fn peer(&self, request: &axum::http::Extensions) -> Option<IpAddr> {
+        request.get::<Arc<Connection>>()?.peer()
+    }
+
+    async fn begin(&self, proof: Proof<'_>, from: Option<IpAddr>) -> Result<punctual_web::Begun, NoEntry> {
+        let shown = match proof {
+            Proof::Key(key) => Shown::Key(key),
+            Proof::Link(link) => Shown::Link(link),
+        };
+        let session = self.app.sign_in(shown, from).await.map_err(no_entry)?;
+        // The first counts of a large database take a while, and whoever has signed in may look at them next.
+        self.app.stats.begin(&self.app);
+        Ok(punctual_web::Begun { session, lasts: LASTS })
+    }
+
+    async fn end(&self, session: &str, everywhere: bool) -> Result<(), NoEntry> {
+        let caller = Caller::in_session(session, &self.app).await.map_err(no_entry)?;
+        self.app.sign_out(&caller, everywhere).await.map_err(no_entry)
+    }
+
+    async fn turn(&self) {
+        self.app.streams.turns.wait(&**self.app.engine.clock()).await;
+    }
+
+    async fn stream(&self, session: &str, query: &str, request: Request) -> Response {
+        let (parts, _) = request.into_parts();
+        let Ok(uri) = Uri::try_from(format!("/v1/stream?{query}")) else {
+            return Problem::bad_request("the query cannot be read").into_response();
+        };
+        let mut inner = Request::new(Body::empty());
+        *inner.uri_mut() = uri;
+        if let Some(id) = parts.headers.get("last-event-id") {
+            inner.headers_mut().insert("last-event-id", id.clone());
+        }
+        // A reader that takes nothing is noticed by what carries it.
+        if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
+            connection.authenticated();
+            inner.extensions_mut().insert(Arc::clone(connection));
+        }
+        inner.extensions_mut().insert(Door::Web);
+        inner.extensions_mut().insert(SessionToken(session.into()));
+        self.inside.respond(inner).await
+    }
+}
+
+fn no_entry(problem: Problem) -> NoEntry {
+    match StatusCode::from_u16(problem.document().status) {
+        Ok(StatusCode::UNAUTHORIZED) => NoEntry::Wrong,
+        Ok(StatusCode::TOO_MANY_REQUESTS) => NoEntry::TooMany { seconds: problem.retry_after_seconds().unwrap_or(60) },
+        _ => NoEntry::Unavailable,
+    }
+}
+
+/// The API within this process, asked in a session.
+struct InSession {
+    inside: Inside,
+    session: SessionToken,
+}
+
+#[async_trait]
+impl Transport for InSession {
+    fn name(&self) -> &str {
+        "this server"
+    }
+
+    async fn ask(&self, request: client::Request) -> Result<client::Response, Failure> {
+        let (parts, body) = request.into_parts();
+        let mut headers = parts.headers;
+        headers.remove(header::AUTHORIZATION);
+        let call = Call {
+            door: Door::Web,
+            method: parts.method,
+            path_and_query: &parts.uri.to_string(),
+            headers,
+            body: (!body.is_empty()).then_some(body),
+            session: Some(self.session.clone()),
+        };
+        let answered = self.inside.call(call).await;
+        let mut response = client::Response::new(client::Body::whole(answered.body));
+        (*response.status_mut(), *response.headers_mut()) = (answered.status, answered.headers);
+        Ok(response)
+    }
+}

@@ -1,0 +1,192 @@
+//! The pages of events and scopes.
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use super::Browser;
+use crate::common::{Home, Server};
+
+async fn signed_in(server: &Server) -> Browser<'_> {
+    Browser::with_key(server, &server.key.clone()).await
+}
+
+#[tokio::test]
+async fn an_event_is_made_moved_after_a_preview_and_removed() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut browser = signed_in(&server).await;
+    assert!(browser.get("/events").await.text.contains("No events yet"));
+    let new = [
+        ("key", "dinner"),
+        ("starts_at", "2030-12-10T18:00"),
+        ("timezone", "Europe/Zagreb"),
+        ("offsets", "60, 15"),
+        ("users", "ana"),
+        ("message", "Dinner in {minutes} min"),
+    ];
+    let made = browser.submit("/events", "/events", &new).await;
+    assert_eq!((made.status, made.leads_to()), (StatusCode::SEE_OTHER, "/events/dinner"), "{}", made.text);
+    let event = server.get("/v1/events/dinner").await;
+    assert_eq!(event["offsets"], json!([60, 15]));
+    let page = browser.get("/events/dinner").await.text;
+    assert!(page.contains("1 h before") && page.contains("15 min before") && page.contains("its own"), "{page}");
+    let preview = browser.get("/events/dinner?starts_at=2030-12-10T19%3A00").await.text;
+    assert!(preview.contains("Nothing is changed yet"), "{preview}");
+    assert_eq!(server.get("/v1/events/dinner").await["starts_at"], event["starts_at"], "a preview changes nothing");
+    let moved =
+        browser.submit("/events/dinner", "/events/dinner", &[("do", "move"), ("starts_at", "2030-12-10T19:00")]).await;
+    assert_eq!(moved.status, StatusCode::SEE_OTHER, "{}", moved.text);
+    assert_eq!(server.get("/v1/events/dinner").await["starts_at"], "2030-12-10T18:00:00Z");
+    let bad = browser
+        .submit(
+            "/events/dinner",
+            "/events/dinner",
+            &[
+                ("do", "edit"),
+                ("starts_at", "2030-12-10T19:00"),
+                ("users", "ana"),
+                ("message", "x"),
+                ("offsets_from", "own"),
+                ("offsets", "soon"),
+            ],
+        )
+        .await;
+    assert_eq!(bad.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(bad.text.contains("id=\"edit-offsets-problem\"") && bad.text.contains("value=\"soon\""), "{}", bad.text);
+    assert_eq!(browser.submit("/events/dinner/delete", "/events/dinner/delete", &[]).await.leads_to(), "/events");
+    assert_eq!(server.call(Method::GET, "/v1/events/dinner", None).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_scope_shows_who_inherits_what_before_and_after_a_change() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut browser = signed_in(&server).await;
+    server.call(Method::PUT, "/v1/scopes/club:1", Some(json!({"offsets": [60]}))).await;
+    for (key, scope, offsets) in [("inherits", "club:1/team:2", None), ("own", "club:1", Some(json!([5])))] {
+        let mut event =
+            json!({"starts_at": "2030-12-10T18:00:00Z", "scope": scope, "users": ["ana"], "message": "game"});
+        if let Some(offsets) = offsets {
+            event["offsets"] = offsets;
+        }
+        assert_eq!(server.call(Method::PUT, &format!("/v1/events/{key}"), Some(event)).await.0, StatusCode::CREATED);
+    }
+    let event = browser.get("/events/inherits").await.text;
+    assert!(event.contains("from the scope club:1"), "{event}");
+    let tree = browser.get("/scopes").await.text;
+    assert!(tree.contains("team:2") && tree.contains("from club:1"), "{tree}");
+    let preview = browser.get("/scopes?at=club%3A1&preview=1&offsets=30%2C+10").await.text;
+    let table = preview.split("id=\"preview\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(table.contains("1 event changes") && table.contains("inherits") && !table.contains(">own<"), "{table}");
+    assert!(table.contains("1 h before") && table.contains("30 min before, 10 min before"), "{table}");
+    assert_eq!(server.get("/v1/scopes/club:1").await["offsets"], json!([60]), "a preview changes nothing");
+    let saved = browser.submit("/scopes", "/scopes", &[("path", "club:1"), ("offsets", "30, 10")]).await;
+    assert_eq!((saved.status, saved.leads_to()), (StatusCode::SEE_OTHER, "/scopes?at=club%3A1"), "{}", saved.text);
+    assert_eq!(server.get("/v1/scopes/club:1").await["offsets"], json!([30, 10]));
+    let gone = browser.get("/scopes?at=club%3A1&remove=1").await.text;
+    assert!(gone.contains("nobody is reminded"), "{gone}");
+    browser.submit("/scopes", "/scopes", &[("path", "club:1"), ("remove", "1")]).await;
+    assert_eq!(server.call(Method::GET, "/v1/scopes/club:1", None).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn one_instance_of_a_series_is_moved_cancelled_and_brought_back() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut browser = signed_in(&server).await;
+    let series = json!({"starts_at": "2030-12-10T18:00", "timezone": "Europe/Zagreb", "rrule": "FREQ=WEEKLY", "offsets": [60], "users": ["ana"], "message": "choir"});
+    server.call(Method::PUT, "/v1/events/choir", Some(series)).await;
+    let page = browser.get("/events/choir").await.text;
+    assert!(page.contains("id=\"at-20301217T180000\""), "{page}");
+    let one = [("do", "instance"), ("at", "20301217T180000"), ("starts_at", "2030-12-17T19:30")];
+    assert_eq!(browser.submit("/events/choir", "/events/choir", &one).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(server.get("/v1/events/choir").await["instances"][0]["starts_at"], "2030-12-17T18:30:00Z");
+    let back = [("do", "instance-back"), ("at", "20301217T180000")];
+    browser.submit("/events/choir", "/events/choir", &back).await;
+    browser
+        .submit("/events/choir", "/events/choir", &[("do", "instance"), ("at", "20301224T180000"), ("cancel", "1")])
+        .await;
+    let instances = &server.get("/v1/events/choir").await["instances"];
+    assert_eq!((instances.as_array().unwrap().len(), &instances[0]["cancelled"]), (1, &json!(true)), "{instances}");
+    assert!(browser.get("/events/choir").await.text.contains("does not take place"));
+}
+
+#[tokio::test]
+async fn a_filter_that_cannot_be_read_is_said_and_the_page_stays() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut browser = signed_in(&server).await;
+    let event =
+        json!({"starts_at": "2030-12-10T18:00:00Z", "scope": "club:1", "users": ["ana"], "message": "<b>game</b>"});
+    server.call(Method::PUT, "/v1/events/game%2F1", Some(event)).await;
+    for (query, is_found) in [
+        ("", true),
+        ("?scope=club%3A1", true),
+        ("?scope=club%3A2", false),
+        ("?person=ana", true),
+        ("?from=2031-01-01", false),
+    ] {
+        let page = browser.get(&format!("/events{query}")).await;
+        assert_eq!(
+            (page.status, page.text.contains("/events/game%2F1")),
+            (StatusCode::OK, is_found),
+            "{query}: {}",
+            page.text
+        );
+    }
+    let bad = browser.get("/events?from=purple").await;
+    assert!(bad.text.contains("id=\"filter-from-problem\""), "{}", bad.text);
+    let event = browser.get("/events/game%2F1").await;
+    assert_eq!(event.status, StatusCode::OK);
+    assert!(event.text.contains("&lt;b&gt;game") && !event.text.contains("<b>game"), "{}", event.text);
+}
+
+#[tokio::test]
+async fn two_who_change_one_event_or_scope_do_not_overwrite_each_other() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut browser = signed_in(&server).await;
+    let event = json!({"starts_at": "2030-12-10T18:00:00Z", "scope": "club:1", "users": ["ana"], "message": "game"});
+    server.call(Method::PUT, "/v1/events/game", Some(event.clone())).await;
+    server.call(Method::PUT, "/v1/scopes/club:1", Some(json!({"offsets": [60]}))).await;
+
+    let page = browser.get("/events/game").await;
+    let (edit, moved) = (page.seen("value=\"edit\""), browser.get("/events/game?starts_at=2030-12-11T18%3A00").await);
+    let moved = moved.seen("value=\"move\"");
+    let mut other = event;
+    other["message"] = json!("match");
+    server.call(Method::PUT, "/v1/events/game", Some(other)).await;
+    let form =
+        [("do", "edit"), ("seen", &edit), ("starts_at", "2030-12-10T18:00"), ("users", "ana"), ("message", "cup")];
+    let lost = browser.submit("/events/game", "/events/game", &form).await;
+    assert_eq!(lost.status, StatusCode::CONFLICT, "{}", lost.text);
+    assert!(lost.text.contains("Somebody has changed this") && lost.text.contains("value=\"cup\""), "{}", lost.text);
+    assert!(lost.text.contains("Now it says: match"), "{}", lost.text);
+    let form = [("do", "move"), ("seen", &moved), ("starts_at", "2030-12-11T18:00")];
+    let lost = browser.submit("/events/game", "/events/game", &form).await;
+    assert_eq!(lost.status, StatusCode::CONFLICT, "{}", lost.text);
+    let now = server.get("/v1/events/game").await;
+    assert_eq!((&now["message"], &now["starts_at"]), (&json!("match"), &json!("2030-12-10T18:00:00Z")));
+    let again = lost.seen("value=\"edit\"");
+    let form =
+        [("do", "edit"), ("seen", &again), ("starts_at", "2030-12-10T18:00"), ("users", "ana"), ("message", "cup")];
+    assert_eq!(browser.submit("/events/game", "/events/game", &form).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(server.get("/v1/events/game").await["message"], "cup");
+
+    let scope = browser.get("/scopes?at=club%3A1&preview=1&offsets=30").await.seen("name=\"path\"");
+    server.call(Method::PUT, "/v1/scopes/club:1", Some(json!({"offsets": [45]}))).await;
+    for remove in [&[][..], &[("remove", "1")]] {
+        let form = [&[("path", "club:1"), ("seen", &scope), ("offsets", "30")], remove].concat();
+        let lost = browser.submit("/scopes", "/scopes", &form).await;
+        assert_eq!(lost.status, StatusCode::CONFLICT, "{}", lost.text);
+        assert!(lost.text.contains("value=\"30\""), "{}", lost.text);
+    }
+    assert_eq!(server.get("/v1/scopes/club:1").await["offsets"], json!([45]));
+    // A scope that was not there when the form was shown.
+    let unborn = browser.get("/scopes?at=club%3A2&preview=1&offsets=30").await.seen("name=\"path\"");
+    assert_eq!(unborn, "");
+    server.call(Method::PUT, "/v1/scopes/club:2", Some(json!({"offsets": [5]}))).await;
+    let form = [("path", "club:2"), ("seen", &*unborn), ("offsets", "30")];
+    assert_eq!(browser.submit("/scopes", "/scopes", &form).await.status, StatusCode::CONFLICT);
+    assert_eq!(server.get("/v1/scopes/club:2").await["offsets"], json!([5]));
+}

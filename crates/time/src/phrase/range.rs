@@ -1,0 +1,111 @@
+//! Stretches of time: from one point to another, or so long from one on.
+
+use super::atom::{Cal, Clock, DayPart, Half, Unit, Which};
+use super::plan::Plan;
+use super::resolve::{Here, Point, Why, too_far, too_long};
+use super::stretch::{Stretch, tomorrow};
+use super::when::When;
+use super::{Grain, Meaning};
+
+/// So long from now, or from a point on.
+pub(super) fn length(plan: &Plan, here: &Here) -> Result<Meaning, Why> {
+    let Some(length) = plan.length.filter(|length| length.finest != Unit::Quarter) else {
+        return Err(too_long());
+    };
+    let after = |at: jiff::Timestamp| {
+        let there = here.moved_to(at, &here.zone);
+        there.point(&When { offset: Some(length), ..When::default() })
+    };
+    if plan.when.is_empty() {
+        let seconds = u64::try_from(length.elapsed_seconds()).unwrap_or(0);
+        return Ok(Meaning::Duration { seconds, at: after(here.now)?.at });
+    }
+    let Point { at, grain } = here.point(&plan.when)?;
+    Ok(Meaning::Interval { from: at, to: after(at)?.at, grain })
+}
+
+/// From a day of the week to another: `Tuesday - Friday`.
+pub(super) fn weekdays(when: &When, days: u8, here: &Here) -> Result<Meaning, Why> {
+    let is_in = |day: u8| days & (1 << (day % 7)) != 0;
+    let first = (0..7).find(|day| is_in(*day) && !is_in(day + 6)).ok_or_else(too_far)?;
+    let last = (0..7).find(|day| is_in(*day) && !is_in(day + 1)).ok_or_else(too_far)?;
+    let day = |day: u8| When { days: Some((1 << day, Which::Bare)), is_several: false, ..when.clone() };
+    stretch(&day(first), &When { days: Some((1 << last, Which::Bare)), ..When::default() }, here)
+}
+
+/// From one point to another; each takes from the other what it leaves out.
+pub(super) fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Why> {
+    let mut from = from.clone();
+    let mut to = to.clone();
+    for clock in from.clocks.iter_mut().chain(&mut *to.clocks) {
+        clock.is_weak = false;
+    }
+    // Of `13 to 15 July` both are in July; on `9:30 to 11:00 on Thursday` both are on Thursday.
+    from.cal.month = from.cal.month.or(if from.cal.day.is_some() { to.cal.month } else { None });
+    from.cal.year = from.cal.year.or(if from.cal.month.is_some() { to.cal.year } else { None });
+    if !from.has_day() && to.has_day() {
+        from = When { clocks: from.clocks, part: from.part, ..to.clone() };
+        to = When { clocks: to.clocks, part: to.part, zone: to.zone, ..When::default() };
+    }
+    if from.zone.is_none() && !from.clocks.is_empty() {
+        from.zone = to.zone;
+    }
+    if let ([first], Some(last)) = (&mut *from.clocks, to.clocks.first())
+        && from.part.is_none()
+        && !to.has_day()
+    {
+        choose_half(first, *last, to.part);
+    }
+    let ends_of = |from: &When| {
+        let begins = here.point(from)?;
+        let ends = here.moved_to(begins.at, &here.zone).point(&to)?;
+        Ok::<_, Why>((begins, ends))
+    };
+    let (mut begins, mut ends) = ends_of(&from)?;
+    // From 8 to 17, said at noon, is running.
+    let is_sure = |clock: &Clock| clock.half != Half::Either;
+    let is_hours = !from.has_day() && !to.has_day() && from.clocks.iter().chain(&*to.clocks).all(is_sure);
+    if is_hours && let Ok((begun, ending)) = ends_of(&When { rel: Some(0), ..from.clone() }) {
+        let is_running = begun.at <= here.now && here.now < ending.at && begun.grain < Grain::Day;
+        (begins, ends) = if is_running { (begun, ending) } else { (begins, ends) };
+    }
+    // 12.09. to 14.09.: the second can have the day first only, so that the first has it first as well.
+    if ends.at <= begins.at && from.is_swappable && !to.is_swappable {
+        let cal = Cal { month: from.cal.day, day: from.cal.month, ..from.cal };
+        (begins, ends) = ends_of(&When { cal, is_swappable: false, ..from })?;
+    }
+    if ends.at <= begins.at {
+        return Err(Why::of("ends first"));
+    }
+    Ok(Meaning::Interval { from: begins.at, to: ends.at, grain: begins.grain })
+}
+
+/// From 9 to 11 pm begins at 21:00, and from 9 to 5 pm at 9:00: as late as can be before the end. From 9 to 22 begins at 9:00, as on a clock
+/// of 24 hours.
+fn choose_half(first: &mut Clock, last: Clock, part: Option<DayPart>) {
+    let is_half_said = last.has_half || part.is_some();
+    let last = part.and_then(|part| super::action::in_part(last, part)).unwrap_or(last);
+    if first.half == Half::Either && last.half != Half::Either {
+        if is_half_said {
+            let later = first.hour % 12 + 12;
+            let is_before = (later, first.minute) < (last.hour, last.minute);
+            first.hour = if is_before { later } else { first.hour % 12 };
+        }
+        first.half = Half::Known;
+    }
+}
+
+/// From the first day of a month to the last of another: those that are running, or else those to come.
+pub(super) fn months(first: u8, year: Option<i16>, to: &When, here: &Here) -> Result<Meaning, Why> {
+    let last = to.cal.month.ok_or_else(too_far)?;
+    let today = here.local.date();
+    let in_year = |year: i16| {
+        let end_year = if last < first { year.checked_add(1).ok_or_else(too_far)? } else { year };
+        let end = Stretch::month(end_year, last as i8)?.last;
+        Ok::<_, Why>((Stretch::month(year, first as i8)?.first, tomorrow(end)?))
+    };
+    let years = year.map_or(today.year() - 1..=today.year() + 1, |year| year..=year);
+    let mut stretches = years.map(in_year).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let (from, to) = stretches.find(|(_, end)| year.is_some() || *end > today).ok_or_else(too_far)?;
+    Ok(Meaning::Interval { from: here.midnight(from)?, to: here.midnight(to)?, grain: Grain::Month })
+}

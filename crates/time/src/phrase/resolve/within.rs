@@ -1,0 +1,71 @@
+//! The stretch of time that words name where a moment of it is meant: of `tomorrow afternoon` the afternoon.
+//!
+//! A reminder needs a moment, and who plans with the words needs the stretch. The hours are those that CLDR gives the parts of a day.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+
+use super::{Here, Point};
+use crate::phrase::Grain;
+use crate::phrase::atom::{DayPart, Unit};
+use crate::phrase::stretch::{add_days, tomorrow};
+use crate::phrase::when::When;
+
+const NOON: i8 = 12;
+const EVENING: i8 = 18;
+const NIGHT: i8 = 21;
+/// Until then it is early in the morning.
+const LATE_MORNING: i8 = 9;
+
+impl Here {
+    /// The stretch that `when` names, of which `point` is a moment; `None` where the moment itself was said, or a day.
+    pub(in crate::phrase) fn within(&self, when: &When, point: Point) -> Option<(Timestamp, Timestamp)> {
+        if !when.clocks.is_empty() || when.then.is_some() || when.zone.is_some() || when.is_now {
+            return None;
+        }
+        let date = self.zone.to_datetime(point.at).date();
+        let (from, to) = match when.part {
+            Some(part) => self.hours(part, date)?,
+            None => self.days_within(when, point.grain, date)?,
+        };
+        // Somebody's own morning may begin before the one of others.
+        (point.at < to).then(|| (from.min(point.at), to))
+    }
+
+    /// From when to when a part of the day is.
+    fn hours(&self, part: DayPart, date: Date) -> Option<(Timestamp, Timestamp)> {
+        let next = tomorrow(date).ok()?;
+        let (from, last, to) = match part {
+            DayPart::EarlyMorning => (self.morning, date, LATE_MORNING),
+            DayPart::Morning => (self.morning, date, NOON),
+            DayPart::Afternoon => (NOON, date, EVENING),
+            DayPart::Evening => (EVENING, next, 0),
+            DayPart::Tonight => (EVENING, next, self.morning),
+            DayPart::Night => (NIGHT, next, self.morning),
+            DayPart::Noon | DayPart::Midnight | DayPart::End => return None,
+        };
+        let at = |date: Date, hour: i8| self.timestamp(date.to_datetime(Time::constant(hour, 0, 0, 0))).ok();
+        Some((at(date, from)?, at(last, to)?))
+    }
+
+    /// From when to when the week, month or year is whose `date` was taken.
+    fn days_within(&self, when: &When, grain: Grain, date: Date) -> Option<(Timestamp, Timestamp)> {
+        let (first, last) = match (grain, when.period) {
+            // This week is the rest of it; a month and a year are those of the calendar.
+            (Grain::Week, Some((Unit::Week, 0))) => (date, add_days(self.week_of(date).ok()?, 6).ok()?),
+            (Grain::Week, Some((Unit::Weekend, _))) => {
+                let saturday = self.stretch(Unit::Weekend, when.period?.1).ok()?;
+                (saturday.first.max(date.min(saturday.last)), saturday.last)
+            }
+            (Grain::Week, _) => (date, add_days(date, 6).ok()?),
+            (Grain::Month, _) => (date.first_of_month(), date.last_of_month()),
+            (Grain::Year, _) if when.cal.month.is_none() => (date.first_of_year(), date.last_of_year()),
+            _ => return None,
+        };
+        let is_whole = when.days.is_none() && when.cal.day.is_none() && when.edge.is_none();
+        if !is_whole {
+            return None;
+        }
+        Some((self.midnight(first).ok()?, self.midnight(tomorrow(last).ok()?).ok()?))
+    }
+}

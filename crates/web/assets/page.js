@@ -1,0 +1,254 @@
+// What the page can do beside its forms and links. Everything works without it.
+const $ = (what, from = document) => from.querySelector(what);
+const all = (what, from = document) => [...from.querySelectorAll(what)];
+const body = document.body;
+
+// --- Swaps: a page is fetched whole, and its parts take the place of the old ones. Focus and what was typed stay.
+// What is fetched beside what somebody does takes no words from the page that follows.
+const ASIDE = { headers: { "x-part": "1" } }, ASKED = { headers: { "x-part": "asked" } };
+async function load(url, options = {}) {
+  const answer = await fetch(url, { ...options, headers: { accept: "text/html", ...options.headers }, credentials: "same-origin" });
+  if (new URL(answer.url).pathname === "/sign-in") return void location.assign(answer.url);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  page.address = answer.url;
+  return page;
+}
+// Whether somebody writes in a part, or mends what they wrote: it waits, so that nothing is lost.
+const isWrittenIn = (part) => $("[role=alert]", part) || all("input:not([type=checkbox],[type=hidden]),textarea,select", part).some((one) => one === document.activeElement || (one.value !== (one.defaultValue ?? one.value)));
+function swap(page, what) {
+  for (const old of all(what)) {
+    const now = old.id && page.getElementById(old.id);
+    if (!now || now.outerHTML === old.outerHTML || isWrittenIn(old)) continue;
+    const at = old.contains(document.activeElement) && document.activeElement;
+    const path = at && (at.id ? "#" + CSS.escape(at.id) : at.getAttribute("href") ? `[href="${CSS.escape(at.getAttribute("href"))}"]` : null);
+    const open = all("details[open][id]", old).map((one) => one.id), chosen = all(":checked[value]", old).map((one) => one.value);
+    const known = new Set(all("[data-id]", old).map((one) => one.dataset.id));
+    old.replaceWith(now);
+    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+    for (const one of all("input[type=checkbox][value]", now)) if (chosen.includes(one.value)) one.checked = true;
+    if (known.size) for (const one of all("[data-id]", now)) if (!known.has(one.dataset.id)) one.classList.add("fresh");
+    if (path) $(path, now)?.focus({ preventScroll: true });
+    ticked();
+  }
+}
+function show(page, keepsAddress) {
+  document.title = page.title;
+  $("main").replaceWith($("main", page));
+  const nav = $("nav"), next = $("nav", page);
+  if (nav && next) nav.replaceWith(next);
+  if (!keepsAddress && page.address !== location.href) history.pushState({}, "", page.address);
+  ticked();
+}
+addEventListener("popstate", async () => { const page = await load(location.href); if (page) show(page, true); });
+let sending = Promise.resolve(), pending = 0;
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method === "dialog" || !form.matches("[data-swap]")) return;
+  event.preventDefault();
+  // A second press sends nothing twice; a list that is sorted once more is sent once more, after the first.
+  if (form.ariaBusy && !$("[data-sortable]", form)) return;
+  const data = new URLSearchParams(new FormData(form, event.submitter)), action = event.submitter?.getAttribute("formaction") ?? form.getAttribute("action");
+  form.ariaBusy = "true"; pending += 1;
+  sending = sending.then(() => send(form, action, data));
+});
+async function send(form, action, data) {
+  try {
+    const page = form.method === "get" ? await load(`${action}?${data}`) : await load(action, { method: "POST", body: data });
+    if (!page || pending > 1) return;
+    if (page.body.classList.contains("bare")) return void location.assign(page.address);
+    const problem = $(".toast.problem", page);
+    if (problem && new URL(page.address).pathname === location.pathname) {
+      // What was typed stays to be mended.
+      $("#toast").replaceChildren(problem);
+      if (!isWrittenIn(form)) refresh();
+      return;
+    }
+    const at = document.activeElement?.id;
+    show(page);
+    if (form.matches("[data-add] form")) $("#sentence")?.focus(); else if (at) document.getElementById(at)?.focus();
+    news?.postMessage({ heard: { own: true } });
+  } catch { location.reload(); } finally { pending -= 1; form.ariaBusy = null; }
+}
+
+// --- Folded parts that are fetched when somebody unfolds them.
+addEventListener("toggle", async (event) => {
+  const part = event.target.open && $("[data-from]", event.target);
+  if (!part) return;
+  const page = await load(part.dataset.from, ASKED).catch(() => 0);
+  if (page) part.replaceWith($("div", page));
+}, true);
+
+// --- Live: one stream a browser. The tab that holds the lock has it, and tells the others.
+let news = null, waits = 0, again = 0;
+const live = () => all("[data-live]");
+function heard(heard) {
+  const concerns = (names, name) => !name || !names || names.includes(name); // News that names nobody may concern anybody.
+  const wanted = live().some((part) => heard.own || part.dataset.live.split(" ").some((kind) => heard.kinds.some((one) => one.startsWith(kind))) &&
+    concerns(heard.reminders, part.dataset.liveReminder) && concerns(heard.users, part.dataset.liveUser));
+  if (wanted) refresh();
+}
+async function refresh() {
+  if (waits || document.hidden) { again = 1; return; }
+  waits = 1; again = 0;
+  const begun = performance.now();
+  try { const page = await load(location.href, ASIDE); if (page) swap(page, "[data-live]"); } catch { /* The stream says when the server is gone. */ }
+  // The first news is shown at once; a flood is looked at now and then.
+  setTimeout(() => { waits = 0; if (again) refresh(); }, Math.min(5000, Math.max(250, 8 * (performance.now() - begun))));
+}
+function state(is) {
+  if (is === "lost" && !body.classList.contains("is-lost")) { body.classList.remove("is-live"); body.classList.add("is-lost"); $("#lost").textContent = body.dataset.lost; }
+  if (is === "live") {
+    const was = body.classList.contains("is-lost");
+    body.classList.remove("is-lost"); body.classList.add("is-live");
+    if (was) { $("#lost").textContent = ""; refresh(); }
+  }
+}
+function follow() {
+  let lost;
+  const source = new EventSource("/stream");
+  const tell = (message) => { news.postMessage(message); take(message); };
+  source.onopen = () => { clearTimeout(lost); lost = 0; tell({ state: "live" }); };
+  source.onerror = () => {
+    lost ||= setTimeout(() => tell({ state: "lost" }), 700);
+    if (source.readyState === EventSource.CLOSED) setTimeout(async () => {
+      await load(location.href, ASIDE).catch(() => 0); // Whoever is signed out is led to the form.
+      follow();
+    }, 2000);
+  };
+  source.addEventListener("news", (event) => tell({ heard: JSON.parse(event.data) }));
+}
+function take(message) { if (message.state) state(message.state); else if (message.heard) heard(message.heard); }
+if (body.dataset.form && "BroadcastChannel" in window) {
+  news = new BroadcastChannel("punctual");
+  news.onmessage = (event) => { if (event.data.ask) { if (body.classList.contains("is-live") && body.leads) news.postMessage({ state: "live" }); } else take(event.data); };
+  news.postMessage({ ask: 1 });
+  const lead = () => { body.leads = true; follow(); return new Promise(() => {}); };
+  if (navigator.locks) navigator.locks.request("punctual-stream", lead); else lead();
+  addEventListener("visibilitychange", () => { if (!document.hidden && (again || live().length)) refresh(); });
+  setInterval(() => { if (!document.hidden && $("[data-each-minute]")) refresh(); }, 60000);
+}
+
+// --- Quick-add: what was understood is marked and said back while somebody types.
+let asked = 0;
+async function understand(field) {
+  const box = field.closest("[data-add]"), text = field.value, mine = ++asked;
+  const over = $(".over", box) ?? field.before(Object.assign(document.createElement("div"), { className: "over", ariaHidden: "true" })) ?? $(".over", box);
+  if (!text.trim()) { over.replaceChildren(); $(".said", box).replaceChildren(); return; }
+  const answer = await fetch("/add/understood?" + new URLSearchParams({ text, user: body.dataset.user }), { credentials: "same-origin" }).catch(() => null);
+  if (!answer?.ok || mine !== asked) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  over.replaceChildren(...($(".over", page)?.childNodes ?? []));
+  over.scrollLeft = field.scrollLeft;
+  $(".said", box).replaceChildren(...($(".said", page)?.childNodes ?? []));
+}
+
+// --- Search as somebody types: a form that gets, and the part that it is about.
+let typed;
+addEventListener("input", (event) => {
+  const field = event.target;
+  if (field.matches("[data-add] #sentence")) { clearTimeout(typed); typed = setTimeout(() => understand(field), 90); }
+  const form = field.closest("form[data-as-you-type]");
+  if (form) {
+    clearTimeout(typed);
+    typed = setTimeout(async () => {
+      const url = form.getAttribute("action") + "?" + new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+      const page = await load(url, ASKED);
+      if (page) { history.replaceState({}, "", page.address); swap(page, "[data-found]"); }
+    }, 120);
+  }
+  if (field.matches("[data-all]")) for (const box of all(`input[name="${field.dataset.all}"]`)) box.checked = field.checked;
+  if (field.matches("input[type=checkbox]")) ticked();
+});
+function ticked() {
+  for (const bar of all(".many")) {
+    const n = all(`input[name="${bar.dataset.of}"]:checked`).length;
+    bar.hidden = !n; const count = $("[data-count]", bar); if (count) count.textContent = n;
+  }
+}
+
+// --- The palette: pages, actions on this page, reminders.
+const palette = $("#palette"), list = $("#palette-list");
+let found = [];
+function choices(words) {
+  const fits = (text) => words.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
+  const links = all("nav a[data-go]").map((a) => ({ text: a.textContent.trim(), note: "g " + a.dataset.go, go: () => a.click(), key: a.href }));
+  const acts = all("main form button, main a.button").filter((one) => one.offsetParent).map((one) => ({ text: one.getAttribute("aria-label") ?? one.textContent.trim(), note: "↵", go: () => one.click() }));
+  const seen = new Set();
+  return [...links, ...acts].filter((one) => one.text && fits(one.text) && !seen.has(one.text) && seen.add(one.text)).slice(0, 8);
+}
+function draw(entries, at = 0) {
+  found = entries;
+  list.replaceChildren(...entries.map((one, index) => {
+    const item = document.createElement("li"), name = document.createElement("span"), note = document.createElement("small");
+    Object.assign(item, { id: "choice-" + index, role: "option", ariaSelected: String(index === at) });
+    name.textContent = one.text; note.textContent = one.note ?? "";
+    item.append(name, note);
+    item.onclick = () => { palette.close(); one.go(); };
+    return item;
+  }));
+  $("input", palette).setAttribute("aria-activedescendant", entries.length ? "choice-" + at : "");
+  list.children[at]?.scrollIntoView({ block: "nearest" });
+}
+function openPalette() { if (!palette || palette.open) return; palette.showModal(); $("input", palette).value = ""; draw(choices("")); }
+palette?.addEventListener("input", async () => {
+  const words = $("input", palette).value, mine = ++asked;
+  draw(choices(words));
+  if (words.trim().length < 2) return;
+  const page = await load("/reminders?" + new URLSearchParams({ q: words, user: body.dataset.user }), ASKED).catch(() => null);
+  if (!page || mine !== asked) return;
+  const hits = all("[data-found] a.what", page).slice(0, 8).map((a) => ({ text: a.textContent.trim(), go: () => location.assign(a.href) }));
+  draw([...choices(words), ...hits]);
+});
+palette?.addEventListener("keydown", (event) => {
+  const at = found.findIndex((_, index) => list.children[index].ariaSelected === "true");
+  // A search field would only empty itself.
+  if (event.key === "Escape") { event.preventDefault(); palette.close(); }
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); draw(found, (at + (event.key === "ArrowDown" ? 1 : found.length - 1)) % found.length || 0); }
+  if (event.key === "Enter" && found[at]) { event.preventDefault(); palette.close(); found[at].go(); }
+});
+addEventListener("click", (event) => {
+  if (event.target.closest("[data-palette]")) openPalette();
+  if (event.target.closest("[data-close]")) event.target.closest(".toast").remove();
+  if (event.target === palette || event.target === $("#keys")) event.target.close();
+});
+
+// --- Keys.
+let went = 0;
+addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); return openPalette(); }
+  const field = event.target.closest("input,textarea,select,dialog"); // One in a dialog that was just closed takes no letters.
+  if (event.ctrlKey || event.metaKey || event.altKey || (field && !field.closest("dialog:not([open])"))) return;
+  const to = went && performance.now() - went < 1500 && $(`nav a[data-go="${CSS.escape(event.key)}"]`);
+  went = event.key === "g" ? performance.now() : 0;
+  if (to) return void to.click();
+  if (event.key === "?") $("#keys")?.showModal();
+  else if (event.key === "z") $("[data-undo]")?.click();
+  else if (event.key === "n" || event.key === "/") { const field = $(`main [data-key="${event.key}"]`); if (field) { event.preventDefault(); field.focus(); } else if (event.key === "/") { event.preventDefault(); openPalette(); } else location.assign("/"); }
+  else if (event.key === "j" || event.key === "k") {
+    const rows = all("main a.what"), at = rows.indexOf(document.activeElement);
+    rows[event.key === "j" ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0)]?.focus();
+  }
+});
+
+// --- Lists in an order: by drag, or with Alt and the arrows. The form around the list is sent when the order has changed.
+function sorted(parent) { parent.closest("form")?.requestSubmit(); }
+addEventListener("dragstart", (event) => event.target.closest?.("[data-sortable] > [draggable]")?.classList.add("is-dragged"));
+addEventListener("dragover", (event) => {
+  const moved = $(".is-dragged"), over = event.target.closest?.("[data-sortable] > *");
+  if (!moved || !over || over.parentNode !== moved.parentNode) return;
+  event.preventDefault();
+  const { top, height } = over.getBoundingClientRect();
+  over[event.clientY < top + height / 2 ? "before" : "after"](moved);
+});
+addEventListener("dragend", () => { const moved = $(".is-dragged"); if (moved) { moved.classList.remove("is-dragged"); sorted(moved.parentNode); } });
+addEventListener("keydown", (event) => {
+  const row = event.altKey && event.target.closest("[data-sortable] > *");
+  if (!row || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+  event.preventDefault();
+  const other = event.key === "ArrowUp" ? row.previousElementSibling : row.nextElementSibling;
+  if (!other) return;
+  other[event.key === "ArrowUp" ? "before" : "after"](row);
+  event.target.focus(); sorted(row.parentNode);
+});
+
+ticked();

@@ -1,0 +1,75 @@
+//! What is said once, on the next page: a cookie that the page which shows it removes.
+
+use axum::http::StatusCode;
+use axum::http::header::{LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use crate::session::{cookie, ours};
+
+/// The name of the cookie. It holds no secret, so servers beside each other may share it.
+const NAME: &str = "punctual-said";
+const TEXT_CHARS_MAX: usize = 300;
+
+/// Something that was done, or could not be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Flash {
+    /// In the viewer's language.
+    pub(crate) text: String,
+    /// Undo: the reminder, and what takes back what was done to it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) undo: Option<(String, String)>,
+    /// Whether it could not be done.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub(crate) is_problem: bool,
+}
+
+impl Flash {
+    pub(crate) fn done(text: impl Into<String>) -> Self {
+        Self { text: text.into(), undo: None, is_problem: false }
+    }
+
+    /// Something that `verb` takes back.
+    pub(crate) fn undoable(text: impl Into<String>, reminder: &str, verb: &str) -> Self {
+        Self { undo: Some((reminder.to_owned(), verb.to_owned())), ..Self::done(text) }
+    }
+
+    pub(crate) fn problem(text: impl Into<String>) -> Self {
+        Self { is_problem: true, ..Self::done(text) }
+    }
+
+    /// Leads to `to`, where this is said.
+    pub(crate) fn then(mut self, to: &str) -> Response {
+        if self.text.chars().count() > TEXT_CHARS_MAX {
+            self.text = self.text.chars().take(TEXT_CHARS_MAX).chain(['…']).collect();
+        }
+        // Texts and flags always become JSON, and base64 is always a header.
+        let value = BASE64_URL_SAFE_NO_PAD.encode(serde_json::to_vec(&self).unwrap_or_default());
+        let set = format!("{NAME}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict");
+        let mut response = leads(to);
+        if let Ok(set) = HeaderValue::from_str(&set) {
+            response.headers_mut().append(SET_COOKIE, set);
+        }
+        response
+    }
+
+    /// What the page that is shown now says.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(cookie(headers, NAME)?).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+/// Leads to a page of ours after a form, whatever the form says.
+pub(crate) fn leads(to: &str) -> Response {
+    let to = HeaderValue::from_str(ours(Some(to))).unwrap_or(HeaderValue::from_static("/"));
+    (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response()
+}
+
+/// Removes the cookie: what it says has been said.
+pub(crate) fn said() -> HeaderValue {
+    HeaderValue::from_static("punctual-said=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+}

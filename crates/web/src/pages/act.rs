@@ -1,0 +1,188 @@
+//! What can be done to one reminder, from any page: each is a form of its own, and leads back to where it stood.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use punctual_client::wire::{Answer, ParseInput, Reminder, ReminderInput, Schedule, Understood};
+use punctual_client::{Failure, escaped};
+use serde_json::json;
+
+use super::reminder::render;
+use super::reminders::seen;
+use crate::Web;
+use crate::flash::{Flash, leads};
+use crate::parts::{Filled, Refusal};
+use crate::texts::{Text, reminders as t, today, trouble};
+use crate::trouble::Trouble;
+use crate::viewer::{Posted, Viewer, as_it_is, refused};
+
+pub(crate) fn routes() -> Router<Web> {
+    Router::new().route("/reminders/many", post(many)).route("/reminders/{id}/{verb}", get(back).post(act))
+}
+
+/// What a form says about a command.
+#[derive(Default)]
+struct Act {
+    /// For how many minutes, or until when, a run is put off.
+    minutes: Option<u32>,
+    until: Option<String>,
+    /// The run that an answer is about.
+    run: Option<u32>,
+    /// The next run as the form has shown it: another is not left out in its place.
+    next: Option<String>,
+}
+
+impl Act {
+    fn of(form: &Filled) -> Self {
+        Self {
+            minutes: form.get("minutes").and_then(|minutes| minutes.parse().ok()),
+            until: form.owned("until"),
+            run: form.get("run").and_then(|run| run.parse().ok()),
+            next: form.owned("next"),
+        }
+    }
+}
+
+/// Leads from the address of a form, which a browser may have kept, to the reminder.
+async fn back(v: Viewer, Path((id, _)): Path<(String, String)>) -> Response {
+    leads(&v.href(&format!("/reminders/{}", escaped(&id))))
+}
+
+/// Does something to a reminder, and says so where the form stood.
+async fn act(
+    Path((id, verb)): Path<(String, String)>,
+    Posted { viewer: mut v, form }: Posted<Filled>,
+) -> Result<Response, Trouble> {
+    let own = v.href(&format!("/reminders/{id}"));
+    let back = form.owned("back").unwrap_or_else(|| own.clone());
+    if verb == "edit" {
+        return Ok(match edit(&v, &id, &form).await? {
+            Ok(flash) => flash.then(&back),
+            // Its own page shows the form once more, with what was written in it.
+            Err(refusal) => {
+                v.here = own;
+                (refusal.status(), render(&v, &id, Some(&refusal)).await?).into_response()
+            }
+        });
+    }
+    Ok(match done(&v, &id, &verb, &Act::of(&form)).await {
+        Ok(flash) => flash.then(&back),
+        Err(failure) => match refused(&failure) {
+            Some(words) => Flash::problem(words).then(&back),
+            None => return Err(failure.into()),
+        },
+    })
+}
+
+/// What was done, in a sentence.
+fn say(v: &Viewer, text: Text, reminder: &Reminder<'_>) -> String {
+    let when = reminder.snoozed_until.or(reminder.next_run_at).map(|at| v.m.instant(at)).unwrap_or_default();
+    v.m.say(text, &[("what", &reminder.message), ("when", &when)])
+}
+
+async fn done(v: &Viewer, id: &str, verb: &str, form: &Act) -> Result<Flash, Failure> {
+    let any = v.anybody();
+    let said = |text, reminder: &Reminder<'_>| say(v, text, reminder);
+    let answer = Answer { run: form.run, minutes: form.minutes, until: form.until.clone(), ..Answer::default() };
+    Ok(match verb {
+        "ack" => Flash::done(said(
+            t::DID_ACK,
+            &v.client.answer(id, "ack", &any, &Answer { minutes: None, until: None, ..answer }).await?,
+        )),
+        "dismiss" => {
+            let answer = Answer { minutes: None, until: None, ..answer };
+            Flash::done(said(t::DID_DISMISS, &v.client.answer(id, "dismiss", &any, &answer).await?))
+        }
+        "snooze" => Flash::done(said(t::DID_SNOOZE, &v.client.answer(id, "snooze", &any, &answer).await?)),
+        "pause" => Flash::undoable(said(t::DID_PAUSE, &v.client.command(id, "pause", &any).await?), id, "resume"),
+        "resume" => Flash::undoable(said(t::DID_RESUME, &v.client.command(id, "resume", &any).await?), id, "pause"),
+        "skip" => match skip(v, id, form.next.as_deref()).await? {
+            Some(reminder) => Flash::done(said(t::DID_SKIP, &reminder)),
+            None => Flash::problem(v.m.t(t::NEXT_IS_ANOTHER)),
+        },
+        "fire" => Flash::done(said(t::DID_FIRE, &v.client.command(id, "fire", &any).await?)),
+        "undo" => Flash::undoable(said(t::DID_UNDO, &v.client.command(id, "undo", &any).await?), id, "cancel"),
+        "cancel" => Flash::undoable(said(t::DID_CANCEL, &v.client.cancel(id, &any).await?), id, "undo"),
+        _ => Flash::problem(v.m.t(trouble::NOT_FOUND)),
+    })
+}
+
+/// Leaves out the next run, or nothing where that is another than the form has shown.
+async fn skip(v: &Viewer, id: &str, next: Option<&str>) -> Result<Option<Reminder<'static>>, Failure> {
+    let any = v.anybody();
+    as_it_is(|| async {
+        let now = v.client.see_reminder(id, &any).await?;
+        let is_it = next.is_none_or(|next| now.it.next_run_at.is_some_and(|at| at.to_string() == next));
+        if !is_it {
+            return Ok(None);
+        }
+        v.client.if_seen(Some(&now.tag))?.command(id, "skip", &any).await.map(Some)
+    })
+    .await
+}
+
+/// Changes the message or the time, if both are as the form has shown them. A run in between changes neither.
+async fn edit(v: &Viewer, id: &str, form: &Filled) -> Result<Result<Flash, Refusal>, Trouble> {
+    let input = match edited(v, form).await {
+        Ok(Ok(input)) => input,
+        Ok(Err(reason)) => return Ok(Err(Refusal::at("edit", form, "when", reason))),
+        Err(failure) => return Ok(Err(Refusal::of(&v.m, "edit", form, failure)?)),
+    };
+    let any = v.anybody();
+    let changed = as_it_is(|| async {
+        let now = v.client.see_reminder(id, &any).await?;
+        if form.get("seen").is_some_and(|shown| shown != seen(&now.it)) {
+            return Ok(None);
+        }
+        v.client.if_seen(Some(&now.tag))?.update(id, &any, &input).await.map(Some)
+    });
+    Ok(match changed.await {
+        Ok(Some(reminder)) => Ok(Flash::done(say(v, t::DID_EDIT, &reminder))),
+        Ok(None) => Err(Refusal::overtaken(&v.m, "edit", form)),
+        Err(failure) => Err(Refusal::of(&v.m, "edit", form, failure)?),
+    })
+}
+
+/// The change that an edit asks for, or what is not understood of it. A time in words is read as one who makes a reminder says it.
+async fn edited(v: &Viewer, form: &Filled) -> Result<Result<ReminderInput, String>, Failure> {
+    let mut input = ReminderInput { message: form.owned("message"), ..ReminderInput::default() };
+    if let Some(when) = form.get("when") {
+        let asked = ParseInput { text: Some(when.to_owned()), user: Some(v.person.clone()), ..ParseInput::default() };
+        input.schedule = Some(match v.client.parse(&asked).await? {
+            Understood::Instant { at, .. } | Understood::Duration { at, .. } => {
+                Schedule(json!({"type": "once", "at": at}))
+            }
+            Understood::Interval { from, due, .. } => Schedule(json!({"type": "once", "at": due.unwrap_or(from)})),
+            Understood::Recurring { schedule, .. } => schedule,
+            Understood::None { reason, .. } => return Ok(Err(reason)),
+            Understood::Other(_) => return Ok(Err(v.m.t(today::NO_TIME).into_owned())),
+        });
+    }
+    Ok(Ok(input))
+}
+
+/// Does the same to many: what cannot be done to one leaves the others alone.
+async fn many(Posted { viewer: v, form }: Posted<Vec<(String, String)>>) -> Result<Response, Trouble> {
+    let value = |name: &str| form.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let (back, verb) = (value("back").unwrap_or("/reminders").to_owned(), value("verb").unwrap_or_default().to_owned());
+    let one = Act { minutes: Some(60), ..Act::default() };
+    let (mut n_done, mut refusals) = (0, Vec::new());
+    for (_, id) in form.iter().filter(|(key, _)| key == "id").take(500) {
+        match done(&v, id, &verb, &one).await {
+            Ok(_) => n_done += 1,
+            Err(failure) => match refused(&failure) {
+                Some(words) => refusals.push(words.to_owned()),
+                None => return Err(failure.into()),
+            },
+        }
+    }
+    let said = v.m.say(t::DID_MANY, &[("n", &v.m.number(n_done))]);
+    Ok(match refusals.first() {
+        None => Flash::done(said).then(&back),
+        Some(why) => {
+            let n = v.m.number(refusals.len() as u64);
+            Flash::problem(format!("{said} {}", v.m.say(t::SOME_REFUSED, &[("n", &n), ("why", why)]))).then(&back)
+        }
+    })
+}

@@ -1,0 +1,260 @@
+//! Today: one line of time that reads downward, from what happened to what is coming.
+
+/// What waits for an answer, answered in place.
+pub(super) mod ask;
+
+/// One line that says back what it understood while somebody types.
+mod add;
+
+use axum::Router;
+use axum::response::Response;
+use axum::routing::{get, post};
+use futures_util::future::join4;
+use jiff::SignedDuration;
+use jiff::civil::Date;
+use maud::{Markup, html};
+use punctual_client::known::StateKind;
+use punctual_client::wire::{DueQuery, DueRun, Occurrence};
+
+use crate::Web;
+use crate::layout::Place;
+use crate::parts::{self, Empty};
+use crate::texts::today as t;
+use crate::trouble::Trouble;
+use crate::viewer::{Scope, Viewer};
+
+/// How many of today's runs are shown before they are folded, and how many when they are not.
+const PAST_SHOWN: usize = 6;
+const PAST_UNFOLDED: usize = 80;
+/// How many entries of today are looked at: more are counted as more.
+const PAST_LOOKED_AT: usize = 200;
+/// How far ahead the line reaches, and how much of it is shown.
+const AHEAD: SignedDuration = SignedDuration::from_hours(7 * 24);
+const COMING_LOOKED_AT: usize = 100;
+/// The same beside an unfolded past: a page stays small.
+const COMING_BESIDE: usize = 30;
+/// From so many in an hour on, the hour has a heading.
+const HOUR_HEADED_FROM: usize = 12;
+
+pub(crate) fn routes() -> Router<Web> {
+    Router::new().route("/", get(show)).route("/add", post(add::create)).route("/add/understood", get(add::understood))
+}
+
+async fn show(v: Viewer) -> Result<Response, Trouble> {
+    let is_unfolded = parts::asked(&v, "earlier").is_some();
+    let shown = join4(past(&v, is_unfolded), coming(&v, is_unfolded), waiting(&v), figures(&v));
+    let (past, coming, waiting, figures) = shown.await;
+    let (past, coming, waiting) = (past?, coming?, waiting?);
+    let m = &v.m;
+    let is_empty = past.runs.is_empty() && coming.is_empty() && waiting.is_empty();
+    let main = html! {
+        h1.unseen { (m.t(t::TITLE)) }
+        @if v.may(Scope::Write) { (add::field(&v)) }
+        div #day data-live="reminder. attempt." data-live-user=(v.person) data-each-minute {
+            @for DueRun { occurrence, reminder } in &waiting { (ask::ask(&v, occurrence, reminder)) }
+            @if is_empty { (teach(&v)) } @else { (line(&v, &past, &coming)) }
+        }
+        div.strip {
+            (figures)
+            @if v.is_admin() { (whose(&v)) }
+        }
+    };
+    Ok(v.page(Place::Today, &m.t(t::TITLE), &main))
+}
+
+/// What has happened today.
+struct PastRuns {
+    /// The latest few, oldest first.
+    runs: Vec<DueRun<'static>>,
+    /// How many came before them, and how many of those did not reach anybody.
+    n_earlier: usize,
+    n_earlier_failed: usize,
+    /// Whether there were more than anybody has looked at.
+    has_more: bool,
+    is_unfolded: bool,
+}
+
+/// What has happened today, the latest first.
+async fn past(v: &Viewer, is_unfolded: bool) -> Result<PastRuns, Trouble> {
+    let query = DueQuery {
+        user: Some(v.person.clone()),
+        from: Some(v.m.begins(v.m.today()).to_string()),
+        to: Some(v.m.now.to_string()),
+        order: Some("newest".into()),
+        limit: Some(PAST_LOOKED_AT),
+        ..DueQuery::default()
+    };
+    let page = v.client.runs(&query).await?;
+    let (mut runs, has_more) = (page.runs, page.next_cursor.is_some());
+    runs.retain(|run| !is_coming(&run.occurrence));
+    let earlier = runs.split_off(runs.len().min(if is_unfolded { PAST_UNFOLDED } else { PAST_SHOWN }));
+    runs.reverse();
+    let did_not_arrive =
+        |run: &&DueRun<'_>| [StateKind::Failed, StateKind::Missed].iter().any(|end| run.occurrence.state == *end);
+    let n_earlier_failed = earlier.iter().filter(did_not_arrive).count();
+    Ok(PastRuns { runs, n_earlier: earlier.len(), n_earlier_failed, has_more, is_unfolded })
+}
+
+/// Whether a run is still to be sent.
+fn is_coming(run: &Occurrence) -> bool {
+    use StateKind::{PendingRetry, Processing, Scheduled, Snoozed, Unplanned, Waiting};
+    [Scheduled, Snoozed, Waiting, PendingRetry, Processing, Unplanned].iter().any(|state| run.state == *state)
+}
+
+/// What is due next, in order.
+async fn coming(v: &Viewer, is_beside: bool) -> Result<Vec<DueRun<'static>>, Trouble> {
+    let query = DueQuery {
+        user: Some(v.person.clone()),
+        from: Some(v.m.now.to_string()),
+        to: Some((v.m.now + AHEAD).to_string()),
+        limit: Some(if is_beside { COMING_BESIDE } else { COMING_LOOKED_AT }),
+        ..DueQuery::default()
+    };
+    let mut runs = v.client.runs(&query).await?.runs;
+    runs.retain(|run| is_coming(&run.occurrence));
+    Ok(runs)
+}
+
+/// How the whole server did today, for those who look after it. A part that is fetched anew has no use for it.
+async fn figures(v: &Viewer) -> Markup {
+    if !v.is_admin() || v.is_part {
+        return html! {};
+    }
+    super::health::figures(v).await.unwrap_or_default()
+}
+
+/// What waits for an answer, whenever it was due.
+async fn waiting(v: &Viewer) -> Result<Vec<DueRun<'static>>, Trouble> {
+    let (user, status) = (Some(v.person.clone()), Some("awaiting_ack".into()));
+    Ok(v.client.runs(&DueQuery { user, status, order: Some("newest".into()), ..DueQuery::default() }).await?.runs)
+}
+
+fn line(v: &Viewer, past: &PastRuns, coming: &[DueRun<'static>]) -> Markup {
+    let m = &v.m;
+    let today = m.today();
+    let day_of = |run: &DueRun<'_>| m.local(run.occurrence.due_at).date().max(today);
+    let of_day = |day: Date| coming.iter().filter(move |run| day_of(run) == day).collect::<Vec<_>>();
+    let mut days: Vec<Date> = coming.iter().map(day_of).filter(|day| *day > today).collect();
+    days.dedup();
+    let todays = of_day(today);
+    html! {
+        h2 { (m.long_date(today)) }
+        ol.day {
+            @if past.n_earlier > 0 || past.is_unfolded { (earlier_row(v, past)) }
+            @for past in &past.runs { (past_row(v, past)) }
+            li.now { time datetime=(m.now) { (m.time(m.now)) } span.dot {} span.hand { span.unseen { (m.t(t::NOW)) } } }
+            @if todays.is_empty() { li { time {} span.dot aria-hidden="true" { "–" } span.soft { (m.t(t::NOTHING_COMING)) } } }
+            (hours(v, &todays))
+        }
+        @for day in days { h2 { (m.day(day)) } ol.day { (hours(v, &of_day(day))) } }
+        p.rest { a href=(v.href("/reminders")) { (m.t(t::MORE_COMING)) } }
+    }
+}
+
+/// The runs of a day; a full day is headed by its hours.
+fn hours(v: &Viewer, coming: &[&DueRun<'static>]) -> Markup {
+    let m = &v.m;
+    let hour_of = |run: &DueRun<'_>| m.local(run.occurrence.due_at).hour();
+    let is_headed = coming.len() >= HOUR_HEADED_FROM;
+    html! {
+        @for (index, run) in coming.iter().enumerate() {
+            @let hour = hour_of(run);
+            @if is_headed && (index == 0 || hour_of(coming[index - 1]) != hour) {
+                li.hour { span { (m.clock(hour, 0)) } }
+            }
+            (coming_row(v, run))
+        }
+    }
+}
+
+fn earlier_row(v: &Viewer, past: &PastRuns) -> Markup {
+    let m = &v.m;
+    let n = m.number(past.n_earlier as u64);
+    html! {
+        li.past.earlier {
+            time {}
+            span.dot aria-hidden="true" { "⋯" }
+            @if past.is_unfolded { a.what #earlier href=(v.href("/")) { (m.t(t::FOLD)) } }
+            @else { a.what #earlier href=(v.href("/?earlier=all")) { (m.say(if past.has_more { t::EARLIER_MORE } else { t::EARLIER }, &[("n", &n)])) } }
+            span.state {
+                @if past.n_earlier == 0 {}
+                @else if past.is_unfolded { (m.say(t::EARLIER, &[("n", &n)])) }
+                @else if past.n_earlier_failed == 0 { (m.t(t::ALL_WELL)) }
+                @else { (m.say(t::SOME_FAILED, &[("n", &m.number(past.n_earlier_failed as u64))])) }
+            }
+        }
+    }
+}
+
+fn past_row(v: &Viewer, DueRun { occurrence: run, reminder }: &DueRun<'_>) -> Markup {
+    let m = &v.m;
+    let shape = parts::of_run(m, &run.state);
+    let late = run.attempts.first().map(|attempt| parts::lateness(m, run.due_at, attempt.started_at));
+    let by = run.responses.last().filter(|_| run.state == StateKind::Completed);
+    let by = by.and_then(|response| response.name.as_deref().or(response.user_id.as_deref()));
+    html! {
+        li.past.(shape.class) data-id=(format!("{}-{}", run.id, run.state.as_str())) {
+            time datetime=(run.due_at) title=(m.whole(run.due_at)) { (m.time(run.due_at)) }
+            span.dot aria-hidden="true" { (shape.mark) }
+            a.what href=(v.href(&format!("/reminders/{}#run-{}", reminder.id, run.run_number))) { (reminder.message) }
+            span.state {
+                b { (shape.word) }
+                @if let Some(by) = by { " " (m.say(t::BY, &[("who", by)])) }
+                @if let Some(late) = late { " · " (late) }
+            }
+        }
+    }
+}
+
+fn coming_row(v: &Viewer, DueRun { occurrence: run, reminder }: &DueRun<'_>) -> Markup {
+    let (m, at) = (&v.m, run.due_at);
+    let mark = match (run.state == StateKind::Scheduled, reminder.schedule.is_once()) {
+        (false, _) => parts::of_run(m, &run.state).mark,
+        (true, true) => "○",
+        (true, false) => "↻",
+    };
+    let channel = reminder.to.first().map(|to| to.channel.as_str());
+    html! {
+        li data-id=(reminder.id) {
+            time datetime=(at) title=(m.whole(at)) { (m.time(at)) }
+            span.dot aria-hidden="true" { (mark) }
+            a.what href=(v.href(&format!("/reminders/{}", reminder.id))) {
+                (reminder.message)
+                @if !reminder.schedule.is_once() { small { (m.schedule(&reminder.summary)) } }
+            }
+            span.state {
+                (m.relative(at))
+                @if reminder.require_ack { " · " (m.t(t::ANSWER_WANTED)) } @else if let Some(channel) = channel { " · " (channel) }
+            }
+        }
+    }
+}
+
+/// A sentence that a button adds, for pages on which there is nothing yet.
+pub(super) fn to_try(v: &Viewer, example: &str) -> Markup {
+    let fields = html! {
+        input type="hidden" name="text" value=(example);
+        input type="hidden" name="user" value=(v.person);
+        input type="hidden" name="back" value=(v.here);
+        p.try { (example) }
+        button type="submit" { (v.m.t(t::TRY)) }
+    };
+    parts::form(v, "/add", fields)
+}
+
+fn teach(v: &Viewer) -> Markup {
+    let m = &v.m;
+    parts::empty(Empty { title: &m.t(t::EMPTY_TITLE), what_for: &m.t(t::EMPTY), example: to_try(v, &m.t(t::EXAMPLE)) })
+}
+
+/// An admin chooses whose day is shown.
+fn whose(v: &Viewer) -> Markup {
+    let m = &v.m;
+    html! {
+        form.whose-form method="get" action="/" {
+            label for="user" { (m.t(t::WHOSE_LABEL)) }
+            input #user name="user" value=(v.person) autocomplete="off";
+            button type="submit" { (m.t(t::SHOW)) }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Quick-add: one line that says back what it understood while somebody types.
+
+use axum::extract::RawQuery;
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use punctual_client::escaped;
+use punctual_client::wire::{ParseInput, Reading, ReminderInput, Understood};
+use serde::Deserialize;
+
+use crate::flash::Flash;
+use crate::parts;
+use crate::texts::today as t;
+use crate::trouble::Trouble;
+use crate::viewer::{Posted, Viewer, query_value, refused};
+
+/// How many instants are said back.
+const NEXT: usize = 5;
+/// The longest sentence that an address takes back to the page.
+const TYPED_BYTES_MAX: usize = 1000;
+
+pub(super) fn field(v: &Viewer) -> Markup {
+    let m = &v.m;
+    let typed = parts::asked(v, "text");
+    html! {
+        div.add data-add {
+            (parts::form(v, "/add", html! {
+                label.unseen for="sentence" { (m.t(t::ADD_LABEL)) }
+                div.type {
+                    input #sentence name="text" value=[typed] autocomplete="off" spellcheck="false" required placeholder=(m.t(t::ADD_PLACEHOLDER)) data-key="n" aria-describedby="said";
+                    button.main type="submit" { (m.t(t::ADD_BUTTON)) }
+                }
+                input type="hidden" name="user" value=(v.person);
+                input type="hidden" name="back" value=(without_text(&v.here));
+            }))
+            div.said #said aria-live="polite" {}
+        }
+    }
+}
+
+/// The page without the sentence that waits in its field.
+fn without_text(here: &str) -> &str {
+    here.split_once("?text=").or_else(|| here.split_once("&text=")).map_or(here, |(page, _)| page)
+}
+
+/// What a sentence means so far: its words with those of the time marked, and the time said back.
+pub(super) async fn understood(v: Viewer, RawQuery(query): RawQuery) -> Result<Response, Trouble> {
+    let text = query_value(query.as_deref().unwrap_or_default(), "text").unwrap_or_default();
+    let asked = ParseInput { text: Some(text.clone()), user: Some(v.person.clone()), ..ParseInput::default() };
+    let meant = match v.client.parse(&asked).await {
+        Ok(meant) => meant,
+        Err(failure) => match refused(&failure) {
+            Some(reason) => Understood::None { reason: reason.to_owned(), suggestion: None },
+            None => return Err(failure.into()),
+        },
+    };
+    let (said, rest) = said(&v, &meant);
+    Ok(html! {
+        div.over { @for (word, is_time) in marked(&text, rest) { @if is_time { mark { (word) } } @else { (word) } } }
+        div.said { (said) }
+    }
+    .into_response())
+}
+
+/// The time said back, and what is left of the sentence without it.
+fn said<'a>(v: &Viewer, meant: &'a Understood) -> (Markup, Option<&'a str>) {
+    let m = &v.m;
+    let instants = |texts: &[String]| {
+        let said: Vec<String> = texts.iter().take(NEXT).filter_map(|at| instant(at)).map(|at| m.instant(at)).collect();
+        said.join(" · ")
+    };
+    let (summary, instants, rest, others): (&str, String, &str, &[Reading]) = match meant {
+        Understood::Instant { at, summary, rest, alternatives, .. } => {
+            (summary, instant(at).map(|at| m.relative(at)).unwrap_or_default(), rest, alternatives)
+        }
+        Understood::Recurring { next, summary, rest, alternatives, .. } => {
+            (summary, instants(next), rest, alternatives)
+        }
+        Understood::Interval { due, summary, rest, alternatives, .. } => {
+            let due = due.as_deref().and_then(instant);
+            (summary, due.map(|at| m.relative(at)).unwrap_or_default(), rest, alternatives)
+        }
+        Understood::Duration { at, summary, rest, .. } => {
+            (summary, instant(at).map(|at| m.instant(at)).unwrap_or_default(), rest, &[])
+        }
+        Understood::None { suggestion, .. } => {
+            let said = html! {
+                span { (m.t(t::NO_TIME)) }
+                @if let Some(reading) = suggestion { span { (m.t(t::OR)) " " (reading.summary) "?" } }
+            };
+            return (said, None);
+        }
+        Understood::Other(_) => return (html! {}, None),
+    };
+    let said = html! {
+        b { (summary) }
+        span.num { (instants) }
+        @for other in others { span { (m.t(t::OR)) " " (without_zone(&other.summary, summary)) } }
+        kbd { "Enter" } span.unseen { (m.t(t::TO_ADD)) }
+    };
+    (said, Some(rest))
+}
+
+/// Another reading, without the zone that the first says already.
+fn without_zone<'a>(other: &'a str, first: &str) -> &'a str {
+    match (other.rsplit_once(", "), first.rsplit_once(", ")) {
+        (Some((other, zone)), Some((_, known))) if zone == known => other,
+        _ => other,
+    }
+}
+
+/// The sentence in pieces, each with whether it says the time: what is not left without it.
+fn marked<'a>(text: &'a str, rest: Option<&str>) -> Vec<(&'a str, bool)> {
+    let Some(rest) = rest else { return vec![(text, false)] };
+    let mut left: Vec<String> = rest.split_whitespace().map(plain).collect();
+    let mut pieces: Vec<(&str, bool)> = Vec::new();
+    for word in text.split_inclusive(char::is_whitespace) {
+        let is_left = left.iter().position(|left| *left == plain(word));
+        let is_time = is_left.is_none() && !word.trim().is_empty();
+        if let Some(index) = is_left {
+            left.remove(index);
+        }
+        pieces.push((word, is_time));
+    }
+    pieces
+}
+
+fn plain(word: &str) -> String {
+    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+}
+
+fn instant(text: &str) -> Option<Timestamp> {
+    text.parse().ok()
+}
+
+#[derive(Deserialize)]
+pub(super) struct Add {
+    text: String,
+    user: Option<String>,
+    back: Option<String>,
+}
+
+/// Makes a reminder of a sentence.
+pub(super) async fn create(Posted { viewer: v, form }: Posted<Add>) -> Result<Response, Trouble> {
+    let back = form.back.unwrap_or_else(|| "/".into());
+    let user = form.user.filter(|user| !user.is_empty());
+    let input = ReminderInput { user, text: Some(form.text.clone()), ..ReminderInput::default() };
+    Ok(match v.client.create(&input).await {
+        Ok(reminder) => {
+            let when = reminder.next_run_at.map_or_else(|| reminder.summary.clone(), |at| v.m.instant(at));
+            let said = v.m.say(t::ADDED, &[("what", &reminder.message), ("when", &when)]);
+            Flash::undoable(said, &reminder.id, "cancel").then(&back)
+        }
+        Err(failure) => match refused(&failure) {
+            // The sentence stands in the field once more, also without a script. It comes last in the address, if it fits there.
+            Some(words) if form.text.len() > TYPED_BYTES_MAX => Flash::problem(words).then(&back),
+            Some(words) => {
+                let joint = if back.contains('?') { '&' } else { '?' };
+                Flash::problem(words).then(&format!("{back}{joint}text={}", escaped(&form.text)))
+            }
+            None => return Err(failure.into()),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_that_was_refused_is_not_kept_in_the_way_back() {
+        for (here, expect) in
+            [("/", "/"), ("/?text=a+b", "/"), ("/?user=ana&text=a", "/?user=ana"), ("/?user=ana", "/?user=ana")]
+        {
+            assert_eq!(without_text(here), expect);
+        }
+    }
+
+    #[test]
+    fn a_zone_is_said_once() {
+        assert_eq!(without_zone("every Friday at 21:30, UTC", "every Friday at 09:30, UTC"), "every Friday at 21:30");
+        assert_eq!(without_zone("at 21:30, Asia/Tokyo", "at 09:30, UTC"), "at 21:30, Asia/Tokyo");
+        assert_eq!(without_zone("10 minutes", "at 09:30, UTC"), "10 minutes");
+    }
+
+    #[test]
+    fn the_words_of_the_time_are_marked() {
+        let pieces = marked("call the dentist every other friday at 9:30", Some("call the dentist"));
+        let time: String = pieces.iter().filter(|(_, is_time)| *is_time).map(|(word, _)| *word).collect();
+        assert_eq!(time, "every other friday at 9:30");
+        assert!(marked("call the dentist", None).iter().all(|(_, is_time)| !is_time));
+    }
+}

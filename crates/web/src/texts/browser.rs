@@ -1,0 +1,14 @@
+//! This browser as an address.
+
+texts! {
+    TITLE: "This browser", "Dieser Browser", "Ovaj preglednik", "Ovaj pregledač";
+    ADD: "Notify me in this browser", "In diesem Browser benachrichtigen", "Obavještavaj me u ovom pregledniku", "Obaveštavaj me u ovom pregledaču";
+    REMOVE: "Stop notifying this browser", "Diesen Browser nicht mehr benachrichtigen", "Prestani obavještavati ovaj preglednik", "Prestani da obaveštavaš ovaj pregledač";
+    OFF: "Reminders come here as notifications, also while no page is open.", "Erinnerungen kommen hier als Benachrichtigungen an, auch wenn keine Seite offen ist.", "Podsjetnici ovdje stižu kao obavijesti, i kad nijedna stranica nije otvorena.", "Podsetnici ovde stižu kao obaveštenja, i kad nijedna stranica nije otvorena.";
+    ON: "This browser is one of your addresses.", "Dieser Browser ist eine Ihrer Adressen.", "Ovaj je preglednik jedna od tvojih adresa.", "Ovaj pregledač je jedna od tvojih adresa.";
+    DENIED: "This browser does not let the page notify you. Allow notifications for it in the browser's settings, and load the page again.", "Dieser Browser erlaubt der Seite keine Benachrichtigungen. Erlauben Sie sie in den Einstellungen des Browsers und laden Sie die Seite neu.", "Ovaj preglednik ne dopušta stranici da te obavještava. Dopusti obavijesti u postavkama preglednika i ponovno učitaj stranicu.", "Ovaj pregledač ne dozvoljava stranici da te obaveštava. Dozvoli obaveštenja u podešavanjima pregledača i ponovo učitaj stranicu.";
+    MISSING: "This browser cannot be notified. On an iPhone, put this page on the home screen first; elsewhere the page must come over https.", "Dieser Browser kann nicht benachrichtigt werden. Legen Sie die Seite auf einem iPhone zuerst auf den Home-Bildschirm; sonst muss die Seite über https kommen.", "Ovaj se preglednik ne može obavještavati. Na iPhoneu najprije dodaj stranicu na početni zaslon; drugdje stranica mora doći preko httpsa.", "Ovaj pregledač ne može da se obaveštava. Na iPhone-u prvo dodaj stranicu na početni ekran; drugde stranica mora da dođe preko https-a.";
+    NOT_HERE: "Only your own browser can be one of your addresses, with a key that may write and use web push.", "Nur Ihr eigener Browser kann eine Ihrer Adressen sein, mit einem Schlüssel, der schreiben und Web-Push nutzen darf.", "Samo tvoj vlastiti preglednik može biti jedna od tvojih adresa, s ključem koji smije pisati i koristiti web push.", "Samo tvoj pregledač može da bude jedna od tvojih adresa, sa ključem koji sme da piše i koristi web push.";
+    ADDED: "This browser is notified from now on.", "Dieser Browser wird ab jetzt benachrichtigt.", "Ovaj se preglednik odsad obavještava.", "Ovaj pregledač se od sada obaveštava.";
+    REMOVED: "This browser is not notified any more.", "Dieser Browser wird nicht mehr benachrichtigt.", "Ovaj se preglednik više ne obavještava.", "Ovaj pregledač se više ne obaveštava.";
+}

@@ -1,0 +1,54 @@
+//! The page Keys.
+
+texts! {
+    TITLE: "Keys", "Schlüssel", "Ključevi", "Ključevi";
+    SUB: "A key opens the API, and this page, for a program or a person. It may do no more than its scopes say.", "Ein Schlüssel öffnet die API und diese Seite für ein Programm oder einen Menschen. Er darf nicht mehr, als seine Rechte sagen.", "Ključ otvara API i ovu stranicu programu ili osobi. Smije samo ono što kažu njegova prava.", "Ključ otvara API i ovu stranicu programu ili osobi. Sme samo ono što kažu njegova prava.";
+    NEW: "Make a key", "Schlüssel anlegen", "Napravi ključ", "Napravi ključ";
+    NAME: "What it is for", "Wofür er ist", "Čemu služi", "Čemu služi";
+    NAME_HINT: "such as “the bot of team A”", "etwa „der Bot von Team A“", "npr. „bot tima A”", "npr. „bot tima A”";
+    SCOPES: "What it may do", "Was er darf", "Što smije", "Šta sme";
+    READ: "look at everything", "alles ansehen", "sve vidjeti", "sve videti";
+    WRITE: "make and change reminders", "Erinnerungen anlegen und ändern", "praviti i mijenjati podsjetnike", "praviti i menjati podsetnike";
+    INBOUND: "hand over answers", "Antworten übergeben", "predavati odgovore", "predavati odgovore";
+    SEND_TEST: "send tests", "Tests senden", "slati probe", "slati probe";
+    KEYS: "make keys", "Schlüssel anlegen", "praviti ključeve", "praviti ključeve";
+    ADMIN: "everything", "alles", "sve", "sve";
+    USER: "Only this user", "Nur dieser Benutzer", "Samo ovaj korisnik", "Samo ovaj korisnik";
+    USER_HINT: "empty: everybody’s things", "leer: von allen", "prazno: svih", "prazno: svih";
+    CHANNELS: "Only these channels", "Nur diese Kanäle", "Samo ovi kanali", "Samo ovi kanali";
+    CHANNELS_HINT: "none: all of them", "keiner: alle", "nijedan: svi", "nijedan: svi";
+    EXPIRES: "Works until", "Gilt bis", "Vrijedi do", "Važi do";
+    EXPIRES_HINT: "a day, or a span such as 90d; empty: for ever", "ein Tag oder eine Spanne wie 90d; leer: für immer", "dan ili razdoblje kao 90d; prazno: zauvijek", "dan ili period kao 90d; prazno: zauvek";
+    RATE: "How often it may ask", "Wie oft er fragen darf", "Koliko često smije pitati", "Koliko često sme da pita";
+    RATE_HINT: "such as 100/s; empty: as the server says", "etwa 100/s; leer: wie der Server sagt", "npr. 100/s; prazno: kako kaže poslužitelj", "npr. 100/s; prazno: kako kaže server";
+    MAKE: "Make the key", "Schlüssel anlegen", "Napravi ključ", "Napravi ključ";
+    ONCE_TITLE: "The key {name}", "Der Schlüssel {name}", "Ključ {name}", "Ključ {name}";
+    ONCE: "Copy it now: it is shown this once and never again.", "Kopieren Sie ihn jetzt: er wird nur dieses eine Mal gezeigt.", "Prepišite ga sada: prikazuje se samo ovaj put.", "Prepišite ga sada: prikazuje se samo ovaj put.";
+    THE_KEY: "The key", "Der Schlüssel", "Ključ", "Ključ";
+    BACK: "I have copied it", "Ich habe ihn kopiert", "Prepisano", "Prepisano";
+    OLD_UNTIL: "The old one works until {when}.", "Der alte gilt bis {when}.", "Stari vrijedi do {when}.", "Stari važi do {when}.";
+    LAST_USED: "used {when}", "benutzt {when}", "korišten {when}", "korišćen {when}";
+    NEVER_USED: "never used", "nie benutzt", "nikad korišten", "nikad korišćen";
+    MADE: "made {when}", "angelegt {when}", "napravljen {when}", "napravljen {when}";
+    ENDS: "until {when}", "bis {when}", "do {when}", "do {when}";
+    ENDED: "ended {when}", "abgelaufen {when}", "istekao {when}", "istekao {when}";
+    WORKS: "works", "gilt", "vrijedi", "važi";
+    OVER: "no longer works", "gilt nicht mehr", "više ne vrijedi", "više ne važi";
+    OF_USER: "only {name}", "nur {name}", "samo {name}", "samo {name}";
+    OF_CHANNELS: "only by {names}", "nur über {names}", "samo preko {names}", "samo preko {names}";
+    ROTATE: "Another secret", "Neues Geheimnis", "Nova tajna", "Nova tajna";
+    ROTATE_HINT: "How long the old one works beside it", "Wie lange der alte daneben gilt", "Koliko dugo vrijedi i stari", "Koliko dugo važi i stari";
+    NOT_AT_ALL: "not at all", "gar nicht", "nimalo", "nimalo";
+    AN_HOUR: "an hour", "eine Stunde", "sat", "sat";
+    A_DAY: "a day", "einen Tag", "dan", "dan";
+    A_WEEK: "a week", "eine Woche", "tjedan", "nedelju";
+    DELETE: "Delete", "Löschen", "Izbriši", "Izbriši";
+    DELETE_SURE: "It stops working at once, and nothing brings it back.", "Er gilt sofort nicht mehr, und nichts bringt ihn zurück.", "Odmah prestaje vrijediti i ništa ga ne vraća.", "Odmah prestaje da važi i ništa ga ne vraća.";
+    DELETE_IT: "Delete the key {name}", "Schlüssel {name} löschen", "Izbriši ključ {name}", "Izbriši ključ {name}";
+    DELETED: "The key is deleted.", "Der Schlüssel ist gelöscht.", "Ključ je izbrisan.", "Ključ je izbrisan.";
+    SESSIONS: "Browsers", "Browser", "Preglednici", "Pregledači";
+    SESSIONS_WHAT: "Signs out every browser that was signed in with this key, this one among them.", "Meldet jeden Browser ab, der mit diesem Schlüssel angemeldet ist, auch diesen.", "Odjavljuje svaki preglednik prijavljen ovim ključem, i ovaj.", "Odjavljuje svaki pregledač prijavljen ovim ključem, i ovaj.";
+    EVERYWHERE: "Sign out everywhere", "Überall abmelden", "Odjava svugdje", "Odjava svuda";
+    EMPTY_TITLE: "No keys beside the admin’s", "Keine Schlüssel außer dem des Administrators", "Nema ključeva osim administratorova", "Nema ključeva osim administratorovog";
+    EMPTY: "Give every program and every person a key of their own: you see when each was last used, and can take back one without touching the others.", "Geben Sie jedem Programm und jedem Menschen einen eigenen Schlüssel: Sie sehen, wann jeder zuletzt benutzt wurde, und können einen zurücknehmen, ohne die anderen zu berühren.", "Dajte svakom programu i svakoj osobi vlastiti ključ: vidite kad je koji zadnji put korišten i možete povući jedan a da ne dirate ostale.", "Dajte svakom programu i svakoj osobi sopstveni ključ: vidite kad je koji poslednji put korišćen i možete povući jedan a da ne dirate ostale.";
+}

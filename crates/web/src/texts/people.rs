@@ -1,0 +1,131 @@
+//! The page People, and the page of one person.
+
+texts! {
+    TITLE: "People", "Personen", "Ljudi", "Ljudi";
+    INTRO: "Everybody who is reminded: where they are, how they are reached, and when they are left in peace.", "Alle, die erinnert werden: wo sie sind, wie man sie erreicht und wann sie ihre Ruhe haben.", "Svi koji dobivaju podsjetnike: gdje su, kako do njih i kada ih ne treba ometati.", "Svi koji dobijaju podsetnike: gde su, kako do njih i kada ih ne treba ometati.";
+    NEW: "New person", "Neue Person", "Nova osoba", "Nova osoba";
+    NAME: "Name", "Name", "Ime", "Ime";
+    NAME_HINT: "Reminders name them by it; it cannot be changed later.", "Unter diesem Namen stehen sie in Erinnerungen; er bleibt.", "Pod tim su imenom u podsjetnicima; kasnije se ne može promijeniti.", "Pod tim imenom su u podsetnicima; kasnije se ne može promeniti.";
+    NAME_EXAMPLE: "ana", "anna", "ana", "ana";
+    CREATED: "“{name}” is there.", "„{name}“ ist angelegt.", "Dodana je osoba „{name}”.", "Dodata je osoba „{name}”.";
+    TAKEN: "There is somebody of this name already.", "Diesen Namen gibt es schon.", "Već postoji netko s tim imenom.", "Već postoji neko s tim imenom.";
+    EMPTY_TITLE: "Nobody has an entry yet", "Noch hat niemand einen Eintrag", "Još nitko nema unos", "Još niko nema unos";
+    EMPTY: "A person has a zone, a language, addresses in order, and hours in which only the important gets through. Begin with one; everything can be changed later.", "Eine Person hat eine Zeitzone, eine Sprache, Adressen in einer Reihenfolge und Stunden, in denen nur Wichtiges durchkommt. Beginnen Sie mit einer; alles lässt sich später ändern.", "Osoba ima vremensku zonu, jezik, poredane adrese i sate u kojima prolazi samo ono važno. Počnite s jednom; sve se kasnije može promijeniti.", "Osoba ima vremensku zonu, jezik, poređane adrese i sate u kojima prolazi samo ono važno. Počnite s jednom; sve se kasnije može promeniti.";
+    ADMIN: "admin", "Admin", "administrator", "administrator";
+    GROUPS: "Groups", "Gruppen", "Grupe", "Grupe";
+    NO_ENTRY: "No entry yet: the server's zone, language and default channel count. Saving anything here makes one.", "Noch kein Eintrag: Es gelten Zeitzone, Sprache und Standardkanal des Servers. Wer hier etwas speichert, legt einen an.", "Još nema unosa: vrijede zona, jezik i zadani kanal poslužitelja. Prvo spremanje stvara unos.", "Još nema unosa: važe zona, jezik i podrazumevani kanal servera. Prvo čuvanje pravi unos.";
+    CLOCK: "{time} there now", "dort ist es {time}", "tamo je sada {time}", "tamo je sada {time}";
+    REMINDERS: "Their reminders", "Erinnerungen dieser Person", "Podsjetnici te osobe", "Podsetnici te osobe";
+    REACHABLE: "reachable", "erreichbar", "dostupna osoba", "dostupna osoba";
+    IN_QUIET: "quiet hours", "Ruhezeit", "vrijeme mira", "vreme mira";
+    PAUSED: "paused until {when}", "Pause bis {when}", "pauza do {when}", "pauza do {when}";
+    SILENT: "silent until {when}", "stumm bis {when}", "tišina do {when}", "tišina do {when}";
+    SILENT_TAG: "silent about {tag} until {when}", "stumm zu {tag} bis {when}", "tišina za {tag} do {when}", "tišina za {tag} do {when}";
+
+    ADDRESSES: "Addresses", "Adressen", "Adrese", "Adrese";
+    ADDRESSES_WHAT: "The first that works is used.", "Die erste, die geht, wird benutzt.", "Koristi se prva koja radi.", "Koristi se prva koja radi.";
+    NO_ADDRESS: "No address: the server's default channel is used.", "Keine Adresse: Der Standardkanal des Servers wird benutzt.", "Nema adrese: koristi se zadani kanal poslužitelja.", "Nema adrese: koristi se podrazumevani kanal servera.";
+    CHANNEL: "Channel", "Kanal", "Kanal", "Kanal";
+    ADDRESS: "Address", "Adresse", "Adresa", "Adresa";
+    ADDRESS_HINT: "What the channel needs: a chat, a number, an e-mail address, a URL.", "Was der Kanal braucht: ein Chat, eine Nummer, eine E-Mail-Adresse, eine URL.", "Ono što kanalu treba: razgovor, broj, e-adresa ili URL.", "Ono što kanalu treba: razgovor, broj, imejl adresa ili URL.";
+    ADD_ADDRESS: "Add an address", "Adresse hinzufügen", "Dodaj adresu", "Dodaj adresu";
+
+    QUIET: "Quiet hours", "Ruhezeit", "Vrijeme mira", "Vreme mira";
+    QUIET_NONE: "None: reminders come at any hour.", "Keine: Erinnerungen kommen zu jeder Stunde.", "Nema ga: podsjetnici dolaze u svako doba.", "Nema ga: podsetnici dolaze u svako doba.";
+    QUIET_IS: "{from} to {to} ({span}) in {zone}.", "{from} bis {to} ({span}) in {zone}.", "Od {from} do {to} ({span}), {zone}.", "Od {from} do {to} ({span}), {zone}.";
+    QUIET_CRITICAL: "Only what is critical gets through.", "Nur Kritisches kommt durch.", "Prolazi samo ono kritično.", "Prolazi samo ono kritično.";
+    QUIET_HIGH: "What is high or critical gets through.", "Wichtiges und Kritisches kommt durch.", "Prolazi ono važno i kritično.", "Prolazi ono važno i kritično.";
+    QUIET_DIGEST: "What waited comes in one message.", "Was gewartet hat, kommt in einer Nachricht.", "Ono što je čekalo stiže u jednoj poruci.", "Ono što je čekalo stiže u jednoj poruci.";
+    QUIET_BAR: "24 hours in {zone}: {what} It is {time} there.", "24 Stunden in {zone}: {what} Dort ist es {time}.", "24 sata, {zone}: {what} Tamo je {time}.", "24 sata, {zone}: {what} Tamo je {time}.";
+    FROM: "From", "Von", "Od", "Od";
+    TO: "To", "Bis", "Do", "Do";
+    EXCEPT: "What gets through", "Was durchkommt", "Što prolazi", "Šta prolazi";
+    EXCEPT_CRITICAL: "critical only", "nur Kritisches", "samo kritično", "samo kritično";
+    EXCEPT_HIGH: "high and critical", "Wichtiges und Kritisches", "važno i kritično", "važno i kritično";
+    DIGEST: "Send what waited in one message", "Was gewartet hat, in einer Nachricht senden", "Ono što je čekalo pošalji u jednoj poruci", "Ono što je čekalo pošalji u jednoj poruci";
+    NO_QUIET: "No quiet hours", "Keine Ruhezeit", "Bez vremena mira", "Bez vremena mira";
+
+    PAUSE: "Pause", "Pause", "Pauza", "Pauza";
+    PAUSE_WHAT: "Nothing at all is sent to them until then.", "Bis dahin wird gar nichts an sie gesendet.", "Do tada se toj osobi ne šalje baš ništa.", "Do tada se toj osobi ne šalje baš ništa.";
+    PAUSE_UNTIL: "Until", "Bis", "Do kada", "Do kada";
+    PAUSE_EXAMPLE: "until monday at 8", "bis Montag um 8", "do ponedjeljka u 8", "do ponedeljka u 8";
+    WORDS_HINT: "In your own words, or a date and time.", "In eigenen Worten, oder Datum und Uhrzeit.", "Vlastitim riječima ili datum i vrijeme.", "Svojim rečima ili datum i vreme.";
+    PAUSE_BUTTON: "Pause", "Pausieren", "Pauziraj", "Pauziraj";
+    RESUME: "End the pause", "Pause beenden", "Završi pauzu", "Završi pauzu";
+    PAUSED_NOW: "Nothing is sent to {name} until {when}.", "An {name} wird bis {when} nichts gesendet.", "{name}: do {when} ne šalje se ništa.", "{name}: do {when} ne šalje se ništa.";
+    RESUMED: "{name} is told again.", "{name} wird wieder erinnert.", "{name} opet dobiva podsjetnike.", "{name} opet dobija podsetnike.";
+
+    SILENCES: "Silences", "Stille", "Tišine", "Tišine";
+    SILENCES_WHAT: "A silence holds back some reminders for a while, such as all about one tag.", "Eine Stille hält manche Erinnerungen eine Zeit lang zurück, zum Beispiel alle zu einem Stichwort.", "Tišina neko vrijeme zadržava dio podsjetnika, primjerice sve s jednom oznakom.", "Tišina neko vreme zadržava deo podsetnika, na primer sve s jednom oznakom.";
+    SILENCE_ALL: "everything", "alles", "sve", "sve";
+    SILENCE_GROUP: "the group {name}", "die Gruppe {name}", "grupa {name}", "grupa {name}";
+    SILENCE_TAG: "the tag {name}", "das Stichwort {name}", "oznaka {name}", "oznaka {name}";
+    SILENCE_SPAN: "{from} until {until}", "{from} bis {until}", "od {from} do {until}", "od {from} do {until}";
+    SILENCE_UNTIL: "until {until}", "bis {until}", "do {until}", "do {until}";
+    SILENCE_NEW: "New silence", "Neue Stille", "Nova tišina", "Nova tišina";
+    SILENCE_BUTTON: "Silence", "Stummschalten", "Utišaj", "Utišaj";
+    SILENCE_END: "End", "Beenden", "Završi", "Završi";
+    SILENCED: "Silent until {when}.", "Stumm bis {when}.", "Tišina do {when}.", "Tišina do {when}.";
+    SILENCE_ENDED: "The silence has ended; what waited is sent now.", "Die Stille ist beendet; was wartete, wird jetzt gesendet.", "Tišina je završila; ono što je čekalo šalje se sada.", "Tišina je završena; ono što je čekalo šalje se sada.";
+    TAG: "Tag", "Stichwort", "Oznaka", "Oznaka";
+    TAG_HINT: "Empty: all of their reminders.", "Leer: alle Erinnerungen dieser Person.", "Prazno: svi podsjetnici te osobe.", "Prazno: svi podsetnici te osobe.";
+    BEGINS: "From", "Ab", "Od kada", "Od kada";
+    BEGINS_HINT: "Empty: now.", "Leer: ab jetzt.", "Prazno: odmah.", "Prazno: odmah.";
+    TAGS: "Tags", "Stichwörter", "Oznake", "Oznake";
+    TAGS_WHAT: "The tags of their latest reminders.", "Die Stichwörter der neuesten Erinnerungen.", "Oznake najnovijih podsjetnika.", "Oznake najnovijih podsetnika.";
+
+    ABOUT: "Zone, language and habits", "Zeitzone, Sprache und Gewohnheiten", "Zona, jezik i navike", "Zona, jezik i navike";
+    ZONE: "Time zone", "Zeitzone", "Vremenska zona", "Vremenska zona";
+    ZONE_HINT: "A name such as Europe/Zagreb. Empty: {zone}, the server's.", "Ein Name wie Europe/Berlin. Leer: {zone}, die des Servers.", "Ime kao Europe/Zagreb. Prazno: {zone}, zona poslužitelja.", "Ime kao Europe/Belgrade. Prazno: {zone}, zona servera.";
+    LANGUAGE: "Language", "Sprache", "Jezik", "Jezik";
+    AS_SERVER: "as the server", "wie der Server", "kao poslužitelj", "kao server";
+    MORNING: "Morning is at", "Morgens ist um", "Ujutro znači u", "Ujutru znači u";
+    EVENING: "Evening is at", "Abends ist um", "Navečer znači u", "Uveče znači u";
+    DAY: "A day without a time is at", "Ein Tag ohne Uhrzeit ist um", "Dan bez vremena znači u", "Dan bez vremena znači u";
+    WEEK: "The week begins on", "Die Woche beginnt am", "Tjedan počinje", "Nedelja počinje";
+    WEEK_MONDAY: "Monday", "Montag", "ponedjeljkom", "ponedeljkom";
+    WEEK_SUNDAY: "Sunday", "Sonntag", "nedjeljom", "nedeljom";
+    WEEK_SATURDAY: "Saturday", "Samstag", "subotom", "subotom";
+    DATES: "5/3 means", "5/3 bedeutet", "5/3 znači", "5/3 znači";
+    DATES_ZONE: "as the zone has it", "wie in der Zeitzone üblich", "kako je uobičajeno u zoni", "kako je uobičajeno u zoni";
+    DATES_DAY: "5 March", "5. März", "5. ožujka", "5. mart";
+    DATES_MONTH: "3 May", "3. Mai", "3. svibnja", "3. maj";
+    IS_ADMIN: "Tell them when a critical reminder fails", "Bei fehlgeschlagenen kritischen Erinnerungen benachrichtigen", "Javi ako kritičan podsjetnik ne uspije", "Javi ako kritičan podsetnik ne uspe";
+    ESCALATE: "If they do not answer", "Wenn keine Antwort kommt", "Ako ne odgovori", "Ako ne odgovori";
+    ESCALATE_HINT: "Who is asked next, one a line: 10m bob, or 30m group:on-call.", "Wer als Nächstes gefragt wird, je Zeile: 10m bob oder 30m group:on-call.", "Koga se pita sljedećeg, svako u svom retku: 10m bob ili 30m group:on-call.", "Koga pitati sledećeg, svako u svom redu: 10m bob ili 30m group:on-call.";
+
+    NO_GROUPS: "In no group.", "In keiner Gruppe.", "Nije ni u jednoj grupi.", "Nije ni u jednoj grupi.";
+    ON_CALL: "on call now", "jetzt im Dienst", "sada dežura", "sada dežura";
+
+    CALENDAR: "Their calendar", "Der eigene Kalender", "Vlastiti kalendar", "Sopstveni kalendar";
+    CALENDAR_WHAT: "Any calendar program shows their reminders under this address. It is a secret.", "Unter dieser Adresse zeigt jedes Kalenderprogramm die Erinnerungen. Sie ist geheim.", "Na ovoj adresi svaki kalendar prikazuje podsjetnike. Adresa je tajna.", "Na ovoj adresi svaki kalendar prikazuje podsetnike. Adresa je tajna.";
+    CALENDAR_SHOW: "Show the address", "Adresse zeigen", "Prikaži adresu", "Prikaži adresu";
+    CALENDAR_RENEW: "Make a new address", "Neue Adresse machen", "Napravi novu adresu", "Napravi novu adresu";
+    CALENDAR_RENEWED: "There is a new address; the old one does not work any more.", "Es gibt eine neue Adresse; die alte gilt nicht mehr.", "Adresa je nova; stara više ne vrijedi.", "Adresa je nova; stara više ne važi.";
+    FOLLOWED: "Calendars they follow", "Kalender, denen sie folgen", "Kalendari koje prati", "Kalendari koje prati";
+    FOLLOWED_WHAT: "Their appointments become events with reminders.", "Ihre Termine werden zu Ereignissen mit Erinnerungen.", "Termini iz njih postaju događaji s podsjetnicima.", "Termini iz njih postaju događaji s podsetnicima.";
+    FOLLOW: "Follow a calendar", "Kalender folgen", "Prati kalendar", "Prati kalendar";
+    FOLLOW_NAME: "What to call it", "Wie er heißen soll", "Kako da se zove", "Kako da se zove";
+    FOLLOW_URL: "Address", "Adresse", "Adresa", "Adresa";
+    FOLLOW_EVERY: "Read it every", "Lesen alle", "Čitaj svakih", "Čitaj svakih";
+    FOLLOW_BUTTON: "Follow", "Folgen", "Prati", "Prati";
+    FOLLOWING: "“{name}” is followed.", "„{name}“ wird gefolgt.", "Prati se „{name}”.", "Prati se „{name}”.";
+    READ_AT: "read {when}", "gelesen {when}", "pročitano {when}", "pročitano {when}";
+    READ_NEVER: "not read yet", "noch nicht gelesen", "još nije pročitano", "još nije pročitano";
+    READ_EVERY: "every {span}", "alle {span}", "svakih {span}", "svakih {span}";
+    READ_NOW: "Read now", "Jetzt lesen", "Pročitaj sada", "Pročitaj sada";
+    READ_GONE: "gone at its source", "an der Quelle verschwunden", "na izvoru ga više nema", "na izvoru ga više nema";
+    WAS_READ: "“{name}” was read.", "„{name}“ wurde gelesen.", "Pročitano: „{name}”.", "Pročitano: „{name}”.";
+
+    LEAVE: "Remove this person", "Diese Person entfernen", "Ukloni osobu", "Ukloni osobu";
+    DELETE: "Delete the entry", "Eintrag löschen", "Obriši unos", "Obriši unos";
+    DELETE_ASK: "Delete the entry of {name}?", "Den Eintrag von {name} löschen?", "Obrisati unos: {name}?", "Obrisati unos: {name}?";
+    DELETE_WHAT: "Zone, language, addresses and quiet hours are gone. The reminders stay, and go to the server's default channel.", "Zeitzone, Sprache, Adressen und Ruhezeit sind dann weg. Die Erinnerungen bleiben und gehen an den Standardkanal des Servers.", "Nestaju zona, jezik, adrese i vrijeme mira. Podsjetnici ostaju i idu na zadani kanal poslužitelja.", "Nestaju zona, jezik, adrese i vreme mira. Podsetnici ostaju i idu na podrazumevani kanal servera.";
+    DELETED: "The entry of {name} is gone.", "Der Eintrag von {name} ist weg.", "Unos „{name}” je obrisan.", "Unos „{name}” je obrisan.";
+    ERASE: "Erase everywhere", "Überall löschen", "Izbriši posvuda", "Izbriši svuda";
+    ERASE_ASK: "Erase {name} everywhere?", "{name} überall löschen?", "Izbrisati posvuda: {name}?", "Izbrisati svuda: {name}?";
+    ERASE_WHAT: "Their entry, reminders, history and keys are removed, and their name in what others have. This cannot be undone.", "Eintrag, Erinnerungen, Verlauf und Schlüssel werden entfernt, und der Name bei anderen. Das lässt sich nicht rückgängig machen.", "Uklanjaju se unos, podsjetnici, povijest i ključevi, kao i ime u tuđim zapisima. To se ne može poništiti.", "Uklanjaju se unos, podsetnici, istorija i ključevi, kao i ime u tuđim zapisima. To se ne može poništiti.";
+    ERASE_NAME: "Write the name once more", "Schreiben Sie den Namen noch einmal", "Upišite ime još jednom", "Upišite ime još jednom";
+    ERASED: "{name} is erased: {n} {n|reminder|reminders}.", "{name} ist gelöscht: {n} {n|Erinnerung|Erinnerungen}.", "Izbrisano: {name}, {n} {n|podsjetnik|podsjetnika|podsjetnika}.", "Izbrisano: {name}, {n} {n|podsetnik|podsetnika|podsetnika}.";
+    ERASE_GOES_ON: "{n} {n|reminder is|reminders are} erased so far; go on until all of it is gone.", "{n} {n|Erinnerung ist|Erinnerungen sind} schon gelöscht; fahren Sie fort, bis alles weg ist.", "Zasad izbrisano: {n} {n|podsjetnik|podsjetnika|podsjetnika}; nastavite dok ne nestane sve.", "Zasad izbrisano: {n} {n|podsetnik|podsetnika|podsetnika}; nastavite dok ne nestane sve.";
+}

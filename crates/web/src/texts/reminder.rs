@@ -1,0 +1,56 @@
+//! The page of one reminder.
+
+texts! {
+    FOR: "For {who}", "Für {who}", "Za {who}", "Za {who}";
+    IN_WORDS: "“{words}”, asked {when} by {via}", "„{words}“, gewünscht {when} über {via}", "„{words}”, zatraženo {when} preko {via}", "„{words}”, zatraženo {when} preko {via}";
+    ASKED: "Asked {when} by {via}", "Gewünscht {when} über {via}", "Zatraženo {when} preko {via}", "Zatraženo {when} preko {via}";
+    PRIORITY: "priority {what}", "Priorität {what}", "prioritet {what}", "prioritet {what}";
+    ANSWER: "answer wanted", "Antwort erwünscht", "traži se odgovor", "traži se odgovor";
+    THEN: "then {who} after {span}", "dann {who} nach {span}", "zatim {who} nakon {span}", "zatim {who} posle {span}";
+    NEXT_WEEKS: "Next five weeks", "Nächste fünf Wochen", "Sljedećih pet tjedana", "Sledećih pet nedelja";
+    NEXT: "Next", "Nächster Lauf", "Sljedeći put", "Sledeći put";
+    DUE: "due {times}", "fällig {times}", "na redu {times}", "na redu {times}";
+    CLOCK_CHANGES: "the clock changes", "Zeitumstellung", "pomicanje sata", "pomeranje sata";
+    CLOCK_CHANGES_ON: "The clock changes on {day}.", "Die Uhr wird am {day} umgestellt.", "Sat se pomiče {day}.", "Sat se pomera {day}.";
+    RUNS: "Runs", "Läufe", "Redom", "Redom";
+    RUN: "Run {n}", "Lauf {n}", "{n}. put", "{n}. put";
+    NO_RUNS: "It has not been due yet. What becomes of each run is told here.", "Sie war noch nie fällig. Hier steht, was aus jedem Lauf wird.", "Još nije bio na redu. Ovdje piše što bude sa svakim putom.", "Još nije bio na redu. Ovde piše šta bude sa svakim putem.";
+    STORY_TOOK: "{channel} took it.", "{channel} nahm sie an.", "{channel} je preuzeo.", "{channel} je preuzeo.";
+    STORY_SENDING: "It is being sent on {channel}.", "Sie wird über {channel} gesendet.", "Šalje se preko {channel}.", "Šalje se preko {channel}.";
+    STORY_FAILED: "{channel} did not: {why}", "{channel} nicht: {why}", "{channel} nije: {why}", "{channel} nije: {why}";
+    STORY_ATTEMPT: "attempt {n}", "Versuch {n}", "pokušaj {n}", "pokušaj {n}";
+    STORY_ID: "message {id}", "Nachricht {id}", "poruka {id}", "poruka {id}";
+    STORY_NODE: "node {node}", "Knoten {node}", "čvor {node}", "čvor {node}";
+    STORY_DIGEST: "together with others", "zusammen mit anderen", "zajedno s drugima", "zajedno s drugima";
+    STORY_ACK: "{who} said done.", "{who} sagte: erledigt.", "{who}: obavljeno.", "{who}: obavljeno.";
+    STORY_SNOOZE: "{who} put it off until {when}.", "{who} verschob sie bis {when}.", "{who} odgađa do {when}.", "{who} odlaže do {when}.";
+    STORY_DISMISS: "{who} said it is not needed.", "{who} sagte: nicht nötig.", "{who}: nije potrebno.", "{who}: nije potrebno.";
+    STORY_WORDS: "“{words}”", "„{words}“", "„{words}”", "„{words}”";
+    STORY_BY: "by {by}", "über {by}", "preko {by}", "preko {by}";
+    STORY_ESCALATED: "Nobody answered, so {who} was asked.", "Niemand antwortete, also wurde {who} gefragt.", "Nitko nije odgovorio, pa je pitan {who}.", "Niko nije odgovorio, pa je pitan {who}.";
+    STORY_UNANSWERED: "Nobody answered.", "Niemand antwortete.", "Nitko nije odgovorio.", "Niko nije odgovorio.";
+    STORY_ASKED_AGAIN: "If no answer comes, it is asked again {when}.", "Ohne Antwort wird {when} wieder gefragt.", "Ako odgovora ne bude, pita se opet {when}.", "Ako odgovora ne bude, pita se opet {when}.";
+    STORY_WAITING: "It waits until {when}: {why}.", "Sie wartet bis {when}: {why}.", "Čeka do {when}: {why}.", "Čeka do {when}: {why}.";
+    STORY_MISSED: "Its moment passed, and it was left out.", "Ihr Moment verging, sie fiel aus.", "Trenutak je prošao, pa je preskočeno.", "Trenutak je prošao, pa je preskočeno.";
+    STORY_GIVEN_UP: "It was given up.", "Sie wurde aufgegeben.", "Odustalo se.", "Odustalo se.";
+    STORY_ALERTED: "Admins were told.", "Admins wurden benachrichtigt.", "Javljeno je administratorima.", "Javljeno je administratorima.";
+    STORY_CHANGED: "{actor} {did}.", "{actor}: {did}.", "{actor}: {did}.", "{actor}: {did}.";
+    DID_CREATE: "made it", "angelegt", "stvoreno", "napravljeno";
+    DID_UPDATE: "changed it", "geändert", "promijenjeno", "promenjeno";
+    DID_CANCEL: "cancelled it", "abgesagt", "otkazano", "otkazano";
+    DID_PAUSE: "paused it", "pausiert", "pauzirano", "pauzirano";
+    DID_RESUME: "let it go on", "fortgesetzt", "nastavljeno", "nastavljeno";
+    DID_SKIP: "left out the next run", "nächsten Lauf ausgelassen", "preskočen sljedeći put", "preskočen sledeći put";
+    DID_FIRE: "sent it at once", "sofort gesendet", "poslano odmah", "poslato odmah";
+    DID_UNDO: "brought it back", "zurückgeholt", "vraćeno", "vraćeno";
+    DID_OTHER: "{did}", "{did}", "{did}", "{did}";
+    RAW: "Raw detail", "Rohdaten", "Sirovi podaci", "Sirovi podaci";
+    DETAILS: "Details", "Einzelheiten", "Pojedinosti", "Pojedinosti";
+    HISTORY: "What was done to it", "Was mit ihr geschah", "Što je s njim rađeno", "Šta je s njim rađeno";
+    OLDER: "Older runs", "Ältere Läufe", "Stariji", "Stariji";
+    TO: "To", "An", "Kome", "Kome";
+    TAGS: "Tags", "Schlagwörter", "Oznake", "Oznake";
+    ZONE: "Zone", "Zone", "Zona", "Zona";
+    SCHEDULE: "Schedule", "Zeitplan", "Raspored", "Raspored";
+    OWN_ADDRESSES: "the person’s own addresses", "die eigenen Adressen der Person", "vlastite adrese osobe", "sopstvene adrese osobe";
+}

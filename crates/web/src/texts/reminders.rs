@@ -1,0 +1,51 @@
+//! The page Reminders, and what can be done to one.
+
+texts! {
+    TITLE: "Reminders", "Erinnerungen", "Podsjetnici", "Podsetnici";
+    SEARCH: "Search", "Suchen", "Traži", "Traži";
+    SEARCH_HINT: "words of a name or a message", "Wörter aus Name oder Text", "riječi iz imena ili poruke", "reči iz imena ili poruke";
+    ALL: "All", "Alle", "Svi", "Svi";
+    MINE: "Mine", "Meine", "Moji", "Moji";
+    EVERYBODY: "Everybody’s", "Von allen", "Svačiji", "Svačiji";
+    WHOSE: "Whose", "Wessen", "Čiji", "Čiji";
+    STATUS: "Status", "Status", "Stanje", "Stanje";
+    SHOWING_OF: "Showing {n} of {m}", "{n} von {m}", "Prikazano {n} od {m}", "Prikazano {n} od {m}";
+    SHOWING_ALL: "Showing all {n}", "Alle {n}", "Prikazano svih {n}", "Prikazano svih {n}";
+    SHOWING_SOME: "Showing {n}; there are more", "{n} gezeigt; es gibt mehr", "Prikazano {n}; ima ih još", "Prikazano {n}; ima ih još";
+    INDEXING: "New ones are still being indexed; a search may miss some.", "Neue werden noch erfasst; die Suche kann einige übersehen.", "Novi se još popisuju; potraga neke može propustiti.", "Novi se još popisuju; pretraga neke može propustiti.";
+    NONE: "None of these.", "Keine davon.", "Nema takvih.", "Nema takvih.";
+    MORE: "More", "Mehr", "Još", "Još";
+    TICK: "Choose “{what}”", "„{what}“ wählen", "Odaberi „{what}”", "Izaberi „{what}”";
+    TICK_ALL: "Choose all that are shown", "Alle gezeigten wählen", "Odaberi sve prikazane", "Izaberi sve prikazane";
+    CHOSEN: "chosen", "gewählt", "odabrano", "izabrano";
+    EDIT: "Edit", "Ändern", "Uredi", "Izmeni";
+    WHAT: "What", "Was", "Što", "Šta";
+    WHEN: "When", "Wann", "Kada", "Kada";
+    WHEN_HINT: "in words; empty: as it is", "in Worten; leer: wie bisher", "riječima; prazno: kako jest", "rečima; prazno: kako jeste";
+    SAVE: "Save", "Speichern", "Spremi", "Sačuvaj";
+    PAUSE: "Pause", "Pausieren", "Pauziraj", "Pauziraj";
+    RESUME: "Resume", "Fortsetzen", "Nastavi", "Nastavi";
+    SKIP: "Skip next", "Nächste auslassen", "Preskoči sljedeći", "Preskoči sledeći";
+    FIRE: "Send now", "Jetzt senden", "Pošalji sada", "Pošalji sada";
+    SNOOZE: "Snooze 1 hour", "1 Stunde später", "Odgodi 1 sat", "Odloži 1 sat";
+    CANCEL: "Cancel", "Absagen", "Otkaži", "Otkaži";
+    BRING_BACK: "Bring back", "Zurückholen", "Vrati", "Vrati";
+    DID_PAUSE: "Paused “{what}”.", "„{what}“ pausiert.", "Pauzirano „{what}”.", "Pauzirano „{what}”.";
+    DID_RESUME: "“{what}” goes on.", "„{what}“ läuft weiter.", "„{what}” se nastavlja.", "„{what}” se nastavlja.";
+    DID_SKIP: "The next run of “{what}” is left out.", "Der nächste Lauf von „{what}“ fällt aus.", "Sljedeći put „{what}” se preskače.", "Sledeći put „{what}” se preskače.";
+    DID_FIRE: "“{what}” is being sent.", "„{what}“ wird gesendet.", "„{what}” se šalje.", "„{what}” se šalje.";
+    DID_SNOOZE: "“{what}” comes again {when}.", "„{what}“ kommt wieder {when}.", "„{what}” dolazi opet {when}.", "„{what}” dolazi opet {when}.";
+    DID_CANCEL: "Cancelled “{what}”.", "„{what}“ abgesagt.", "Otkazano „{what}”.", "Otkazano „{what}”.";
+    DID_UNDO: "“{what}” is back.", "„{what}“ ist wieder da.", "„{what}” je opet tu.", "„{what}” je opet tu.";
+    DID_ACK: "“{what}” is done.", "„{what}“ ist erledigt.", "„{what}” je obavljeno.", "„{what}” je obavljeno.";
+    DID_DISMISS: "“{what}” is not needed.", "„{what}“ ist nicht nötig.", "„{what}” nije potrebno.", "„{what}” nije potrebno.";
+    DID_EDIT: "Changed “{what}”: {when}.", "„{what}“ geändert: {when}.", "Promijenjeno „{what}”: {when}.", "Promenjeno „{what}”: {when}.";
+    DID_MANY: "Done to {n} {n|reminder|reminders}.", "Bei {n} {n|Erinnerung|Erinnerungen} getan.", "Učinjeno na {n} {n|podsjetniku|podsjetnika|podsjetnika}.", "Urađeno na {n} {n|podsetniku|podsetnika|podsetnika}.";
+    SOME_REFUSED: "{n} could not: {why}", "Bei {n} ging es nicht: {why}", "{n} nije moglo: {why}", "{n} nije moglo: {why}";
+    NEXT_IS_ANOTHER: "Nothing was left out: the next run is another one by now. Look at it, then press once more.", "Nichts wurde ausgelassen: Der nächste Lauf ist inzwischen ein anderer. Sehen Sie nach, dann drücken Sie noch einmal.", "Ništa nije preskočeno: sljedeći je put sada drugi. Pogledajte, pa pritisnite još jednom.", "Ništa nije preskočeno: sledeći put je sada drugi. Pogledajte, pa pritisnite još jednom.";
+    SHOWING_OVER: "Showing {n} of more than {m}", "{n} von mehr als {m}", "Prikazano {n} od više od {m}", "Prikazano {n} od više od {m}";
+    EMPTY_TITLE: "No reminders yet", "Noch keine Erinnerungen", "Još nema podsjetnika", "Još nema podsetnika";
+    EMPTY: "Everything that was asked for is listed here, whether it is coming or over. Make one from a sentence:", "Hier steht alles, worum gebeten wurde, ob es kommt oder vorbei ist. Machen Sie eine aus einem Satz:", "Ovdje je sve što je zatraženo, bilo da dolazi ili je prošlo. Napravite jedan od rečenice:", "Ovde je sve što je zatraženo, bilo da dolazi ili je prošlo. Napravite jedan od rečenice:";
+    EXAMPLE: "stand up every weekday at 9:55", "jeden Werktag um 9:55 aufstehen", "ustani svaki radni dan u 9:55", "ustani svakog radnog dana u 9:55";
+    TAGGED: "Tag", "Schlagwort", "Oznaka", "Oznaka";
+}

@@ -1,0 +1,94 @@
+//! Pages that say what went wrong.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use punctual_client::Failure;
+
+use crate::Web;
+use crate::layout;
+use crate::manner::Manner;
+use crate::texts::trouble as t;
+
+/// Why there is no page.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// Nobody has signed in, or the session is over.
+    SignedOut,
+    /// A form that was not written for this session.
+    Elsewhere,
+    /// A form that is too large.
+    TooLarge,
+    /// A form that cannot be read.
+    Form(String),
+    /// There is no such page or thing.
+    NotFound,
+    /// The API refused.
+    Api(Failure),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        match failure.refused().map(|refused| refused.status) {
+            Some(StatusCode::UNAUTHORIZED) => Self::SignedOut,
+            Some(StatusCode::NOT_FOUND) => Self::NotFound,
+            _ => Self::Api(failure),
+        }
+    }
+}
+
+impl Trouble {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::SignedOut => StatusCode::UNAUTHORIZED,
+            Self::Elsewhere => StatusCode::FORBIDDEN,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Form(_) => StatusCode::BAD_REQUEST,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::Api(failure) => failure.refused().map_or(StatusCode::BAD_GATEWAY, |refused| refused.status),
+        }
+    }
+}
+
+impl IntoResponse for Trouble {
+    /// An answer that [`layer`] makes a page of, in the language of the browser.
+    fn into_response(self) -> Response {
+        let mut response = self.status().into_response();
+        response.extensions_mut().insert(Arc::new(self));
+        response
+    }
+}
+
+/// Makes pages of troubles. Somebody who has not signed in is asked to.
+pub(crate) async fn layer(State(_house): State<Web>, request: Request, next: Next) -> Response {
+    let (method, uri, headers) = (request.method().clone(), request.uri().clone(), request.headers().clone());
+    let response = next.run(request).await;
+    let Some(trouble) = response.extensions().get::<Arc<Trouble>>().cloned() else { return response };
+    let m = Manner::of_stranger(&headers);
+    let (heading, words) = match &*trouble {
+        Trouble::SignedOut => {
+            let here = uri.path_and_query().map_or("/", |here| here.as_str());
+            let next = utf8_percent_encode(here, NON_ALPHANUMERIC);
+            let is_first = here == "/" || method != Method::GET;
+            return Redirect::to(&if is_first { "/sign-in".to_owned() } else { format!("/sign-in?next={next}") })
+                .into_response();
+        }
+        Trouble::Elsewhere => (t::REFUSED, m.t(t::ELSEWHERE).into_owned()),
+        Trouble::TooLarge => (t::REFUSED, m.t(t::TOO_LARGE).into_owned()),
+        Trouble::Form(problem) => (t::REFUSED, problem.clone()),
+        Trouble::NotFound => (t::NOT_FOUND, m.t(t::NOT_FOUND_WHY).into_owned()),
+        Trouble::Api(failure) if trouble.status() == StatusCode::FORBIDDEN => (t::FORBIDDEN, failure.to_string()),
+        Trouble::Api(failure) => (t::FAILED, failure.to_string()),
+    };
+    let page = html! {
+        h1 { (m.t(heading)) }
+        p.sub { (words) }
+        p { a href="/" { (m.t(t::BACK)) } }
+    };
+    (trouble.status(), layout::bare(&m, &m.t(heading), &page)).into_response()
+}
