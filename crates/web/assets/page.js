@@ -168,7 +168,7 @@ function ticked() {
 
 // --- The palette: pages, actions on this page, reminders.
 const palette = $("#palette"), list = $("#palette-list");
-let found = [];
+let found = [], sought = 0;
 function choices(words) {
   const fits = (text) => words.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
   const links = all("nav a[data-go]").map((a) => ({ text: a.textContent.trim(), note: "g " + a.dataset.go, go: () => a.click(), key: a.href }));
@@ -191,11 +191,11 @@ function draw(entries, at = 0) {
 }
 function openPalette() { if (!palette || palette.open) return; palette.showModal(); $("input", palette).value = ""; draw(choices("")); }
 palette?.addEventListener("input", async () => {
-  const words = $("input", palette).value, mine = ++asked;
+  const words = $("input", palette).value, mine = ++sought;
   draw(choices(words));
   if (words.trim().length < 2) return;
   const page = await load("/reminders?" + new URLSearchParams({ q: words, user: body.dataset.user }), ASKED).catch(() => null);
-  if (!page || mine !== asked) return;
+  if (!page || mine !== sought) return;
   const hits = all("[data-found] a.what", page).slice(0, 8).map((a) => ({ text: a.textContent.trim(), go: () => location.assign(a.href) }));
   draw([...choices(words), ...hits]);
 });

@@ -331,10 +331,11 @@ async fn a_watch_runs_by_its_schedule_and_its_log_says_it() {
 }
 
 /// A worker of the application's own, which does what the design of such workers says: it takes a task by an atomic check-and-set.
-fn other_worker(app: &App, stop: &AtomicBool) -> usize {
+/// It takes `n_taken_max` tasks at most, and says when it has taken its first one.
+fn other_worker(app: &App, n_taken_max: usize, stop: &AtomicBool, began: std::sync::mpsc::Sender<()>) -> usize {
     let db = app.db();
     let mut n_taken = 0;
-    while !stop.load(Ordering::Relaxed) {
+    while n_taken < n_taken_max && !stop.load(Ordering::Relaxed) {
         let (now, old) = (now(), now() - Duration::from_secs(86_400));
         let task: Option<i64> = db
             .query_row(
@@ -349,6 +350,9 @@ fn other_worker(app: &App, stop: &AtomicBool) -> usize {
             rusqlite::params![now.to_string(), task, old.to_string()],
         );
         n_taken += set.unwrap();
+        if n_taken == 1 {
+            let _ = began.send(());
+        }
     }
     n_taken
 }
@@ -360,8 +364,12 @@ async fn a_worker_of_the_applications_own_beside_it_shares_the_rows() {
     app.fill(2000);
     let server = serve(&home, &Kept::everywhere()[0], &config(&home, &app, "batch = 100"));
     let stop = AtomicBool::new(false);
+    let (began, has_begun) = std::sync::mpsc::channel();
     let (ours, theirs) = std::thread::scope(|scope| {
-        let theirs = scope.spawn(|| other_worker(&app, &stop));
+        // The other worker begins first and leaves half of the tasks, so both have work however busy the machine is.
+        let (app, stop_word) = (&app, &stop);
+        let theirs = scope.spawn(move || other_worker(app, 1000, stop_word, began));
+        has_begun.recv().expect("the other worker takes a task");
         let ours = tokio::task::block_in_place(|| {
             tokio::runtime::Handle::current().block_on(within(Duration::from_secs(60), run(&server)))
         });

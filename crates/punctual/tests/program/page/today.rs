@@ -60,6 +60,12 @@ async fn the_palette_leads_to_pages() {
 }
 
 #[tokio::test]
+async fn the_palette_finds_reminders_while_a_sentence_is_read() {
+    let (_home, server) = World::empty();
+    tell("keys/search", &server, json!({})).await;
+}
+
+#[tokio::test]
 async fn focus_is_always_seen_and_goes_in_order() {
     let world = World::with(3).await;
     tell("keys/focus", &world.server, json!({})).await;

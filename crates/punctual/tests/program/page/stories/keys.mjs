@@ -38,6 +38,27 @@ export async function palette(story) {
   }
 }
 
+/** The palette shows what it found although the sentence was read while the search was on its way. */
+export async function search(story, given) {
+  await api(given, "POST", "/v1/reminders", { user: "me", message: "water the ferns", schedule: { type: "once", at: "2h" } });
+  const page = await story.signedIn();
+  let letThrough;
+  const sentenceIsRead = new Promise((resolve) => (letThrough = resolve));
+  await page.route(/\/reminders\?q=ferns/, async (route) => { await sentenceIsRead; await route.continue(); });
+  await page.keyboard.press("Control+k");
+  const searched = page.waitForRequest(/\/reminders\?q=ferns/);
+  await page.locator("#palette input").fill("ferns");
+  await searched;
+  const understood = page.waitForResponse(/\/add\/understood/);
+  await page.locator("#sentence").evaluate((field) => {
+    field.value = "call mom tomorrow at 8";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await understood;
+  letThrough();
+  await page.locator("#palette li", { hasText: "water the ferns" }).waitFor();
+}
+
 /** From the form to the way out without a mouse: sign in, add, answer, search, edit, cancel, undo, sign out. */
 export async function journey(story, given) {
   const page = await (await story.person()).newPage();
