@@ -80,7 +80,7 @@ pub(super) struct Details {
     #[arg(long, value_name = "POLICY")]
     misfire: Option<String>,
     /// The zone its local times are meant in [env: PUNCTUAL_TZ] [default: the user's, else the server's]
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub(super) tz: Option<String>,
 }
 

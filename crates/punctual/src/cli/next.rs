@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[command(flatten)]
     when: When,
     /// The zone its local times are meant in [env: PUNCTUAL_TZ] [default: the `timezone` setting]
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     tz: Option<String>,
     /// Begin after this [default: now]
     #[arg(long, value_name = "TIME")]

@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
     /// The zone of whoever has none [env: PUNCTUAL_TIMEZONE] [default: this machine's]
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     timezone: Option<String>,
     /// auto, human or json [env: PUNCTUAL_LOG_FORMAT]
     #[arg(long, value_name = "FORMAT")]

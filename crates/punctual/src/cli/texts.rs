@@ -35,7 +35,7 @@ pub(super) struct Texts {
     #[arg(long, value_name = "TIME")]
     now: Option<String>,
     /// The zone its local times are meant in, by name or offset [env: PUNCTUAL_TZ] [default: the `timezone` setting]
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     tz: Option<String>,
     /// Answer each line of this file, or of standard input (-), on a line of its own: {"text","lang","now","tz"},
     /// of which only text is needed. The options hold for lines that do not say, and a zone that nobody says is UTC.

@@ -119,7 +119,7 @@ struct Set {
     /// Whom
     user: String,
     /// Their zone, such as Europe/Berlin
-    #[arg(long, value_name = "ZONE", visible_alias = "tz")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true, visible_alias = "tz")]
     timezone: Option<String>,
     /// What they mean by words that leave something open, such as morning=07:00 or date_order=day_first; `none` ends it
     #[arg(long, value_name = "NAME=VALUE")]

@@ -51,6 +51,15 @@ fn next_says_when_without_a_server() {
 }
 
 #[test]
+fn a_zone_may_be_an_offset_that_begins_with_a_minus() {
+    let home = Home::new();
+    let args = ["parse", "tomorrow at 8", "--now", "2026-03-01T10:00:00-02:00", "--tz", "-02:00", "--json"];
+    assert_eq!(home.run(&args).json()["at"], "2026-03-02T08:00:00-02:00");
+    let next = ["next", "--cron", "0 8 * * *", "--tz", "-02:00", "--from", "2026-03-27T00:00:00Z", "-n", "1", "--json"];
+    assert_eq!(home.run(&next).json()["next"][0], "2026-03-27T08:00:00-02:00");
+    home.run(&["parse", "tomorrow at 8", "--tz", "-99:00"]).fails(2, &["--tz", "-99:00"]);
+}
+#[test]
 fn next_takes_and_gives_the_lines_of_a_calendar() {
     let home = Home::new();
     let next = |args: &[&str]| {

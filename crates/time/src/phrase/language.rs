@@ -56,8 +56,19 @@ pub(super) struct Language {
     pub(super) has_capital_nouns: bool,
     /// Whether the next Wednesday is the coming one.
     pub(super) is_next_coming: bool,
-    /// The hour at which mornings begin, as CLDR has it.
+    /// The hours at which its stretches of time begin.
+    pub(super) hours: Hours,
+}
+
+/// The hours at which stretches of time begin, as people who speak a language have them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hours {
+    /// Mornings, as CLDR has them.
     pub(super) morning: i8,
+    /// Early mornings.
+    pub(super) early: i8,
+    /// Weekends, on Friday; 24 is Saturday.
+    pub(super) weekend: i8,
 }
 
 const COMMON: (&str, &str) = ("common", include_str!("tables/common.table"));
@@ -112,6 +123,8 @@ impl Language {
         };
         let (ask, link) = (table.find_symbol("ask"), table.find_symbol("link"));
         let is_next_coming = table.setting("next weekday", "coming") == "coming";
+        let hour = |name: &str, otherwise: i8| table.setting(name, "").parse().unwrap_or(otherwise);
+        let morning = hour("morning", 6);
         let broken = table.find_symbol("broken");
         let dangling = table.find_symbol("dangling");
         Self {
@@ -139,7 +152,7 @@ impl Language {
             adverb: table.find_class("ADVERB"),
             has_capital_nouns: table.setting("nouns", "small") == "capital",
             is_next_coming,
-            morning: table.setting("morning", "6").parse().unwrap_or(6),
+            hours: Hours { morning, early: hour("early", morning), weekend: hour("weekend", 24) },
             table,
         }
     }

@@ -27,7 +27,7 @@ pub(in crate::cli) struct SourceArgs {
     #[arg(long, value_name = "FIELD=COLUMN")]
     map: Vec<String>,
     /// The zone of instants there that name none
-    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true, default_value = "UTC")]
     source_tz: String,
     /// What the source is called here, in ids and metadata; a calendar that comes again under the same name moves and adds
     /// [default: TABLE@DATABASE, of a calendar the file's name]

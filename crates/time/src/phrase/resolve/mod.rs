@@ -16,7 +16,7 @@ use self::time_of_day::times;
 pub(super) use self::time_of_day::{TimeOfDay, time_of, times_of};
 use super::Grain;
 use super::atom::{Cal, Dur, Half, Unit};
-use super::language::Language;
+use super::language::{Hours, Language};
 use super::list::List;
 pub(super) use super::reason::Why;
 use super::stretch::{add_days, add_months, in_week, next_weekday, tomorrow, workdays_from};
@@ -34,8 +34,7 @@ pub(super) struct Here {
     pub(super) zone: TimeZone,
     /// Whether the next Wednesday is the coming one, and not that of next week.
     pub(super) is_next_coming: bool,
-    /// The hour at which mornings begin, as the language has it.
-    pub(super) morning: i8,
+    pub(super) hours: Hours,
     /// Whether 3/4 is the third of April here; `None` where nothing tells.
     pub(super) is_day_first: Option<bool>,
     pub(super) habits: Habits,
@@ -50,10 +49,10 @@ pub(super) struct Point {
 
 impl Here {
     pub(super) fn new(now: Timestamp, zone: &TimeZone, language: &Language, habits: Habits) -> Self {
-        let (is_next_coming, morning) = (language.is_next_coming, language.morning);
+        let (is_next_coming, hours) = (language.is_next_coming, language.hours);
         let own = habits.date_order.map(|order| order == DateOrder::DayFirst);
         let is_day_first = own.or_else(|| day_first_in(zone));
-        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, morning, is_day_first, habits }
+        Self { now, local: zone.to_datetime(now), zone: zone.clone(), is_next_coming, hours, is_day_first, habits }
     }
 
     /// The first day of the week that `date` is in.
