@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::Web;
 use crate::assets::PUSH_PATH;
 use crate::flash::Flash;
+use crate::pages::people::of_person;
 use crate::parts::form;
 use crate::texts::browser as t;
 use crate::trouble::Trouble;
@@ -29,9 +30,13 @@ async fn show(v: Viewer) -> Result<Response, Trouble> {
     let key = key(&v).await?;
     let main = html! {
         h1 { (m.t(t::TITLE)) }
+        p.sub { (m.t(t::WHAT_FOR)) }
         @match key {
-            Some(key) => (control(&v, &key)),
-            None => p.sub { (m.t(t::NOT_HERE)) },
+            Some(key) => {
+                section.card aria-label=(m.t(t::TITLE)) { (control(&v, &key)) }
+                p.hint { (m.t(t::ORDER)) " " a href=(of_person(&v.person)) { (m.t(t::ADDRESSES)) } }
+            }
+            None => p { (m.t(t::NOT_HERE)) },
         }
     };
     Ok(v.page(None, &m.t(t::TITLE), &main))

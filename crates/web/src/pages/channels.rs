@@ -42,7 +42,7 @@ async fn show(Query(asked): Query<Asked>, v: Viewer) -> Result<Response, Trouble
     let main = html! {
         h1 { (m.t(t::TITLE)) }
         @if let Some(since) = page.since { p.sub { (m.say(t::SUB, &[("node", &page.node), ("since", &m.instant(since))])) } }
-        @for warning in &page.warnings { p.problem { (warning) } }
+        @for warning in &page.warnings { p.warning { (warning) } }
         div #channels data-live="channel. attempt.failed reminder.failed" data-each-minute {
             @for channel in &page.channels { (card(&v, channel)) }
         }

@@ -39,7 +39,7 @@ pub(crate) fn routes() -> Router<Web> {
 }
 
 /// The page of a person.
-fn of_person(id: &str) -> String {
+pub(super) fn of_person(id: &str) -> String {
     format!("/people/{}", escaped(id))
 }
 

@@ -219,6 +219,7 @@ fn row(v: &Viewer, asked: &Asked, reminder: &Reminder<'_>) -> Markup {
                 (parts::state(&shape))
                 // Once is when it is due, which stands beside.
                 @if !reminder.schedule.is_once() || reminder.next_run_at.is_none() { " · " (m.schedule(&reminder.summary)) }
+                @if let Some(event) = &reminder.event { " · " a href=(super::events::of_event(&event.key)) { (event.key) } }
                 @if asked.everybody { " · " (reminder.user) }
                 @for tag in reminder.tags.iter() { " " a href=(Asked { tag: tag.clone(), cursor: None, ..asked.clone() }.href(v)) { "#" (tag) } }
             }

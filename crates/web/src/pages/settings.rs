@@ -68,7 +68,7 @@ fn row(v: &Viewer, setting: &Setting) -> Markup {
     };
     html! {
         tr {
-            th scope="row" { code { (setting.name) } small title=(setting.right) { (source) } }
+            th scope="row" { code { (breakable(&setting.name)) } small title=(setting.right) { (breakable(&source)) } }
             td {
                 @match (&setting.value, setting.secret) {
                     (Some(value), _) => { (value) }
@@ -78,4 +78,9 @@ fn row(v: &Viewer, setting: &Setting) -> Markup {
             }
         }
     }
+}
+
+/// A name that may go on in the next line after each of its words.
+fn breakable(name: &str) -> Markup {
+    html! { @for part in name.split_inclusive('_') { (part) wbr; } }
 }

@@ -13,6 +13,7 @@ use futures_util::future::join4;
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use punctual_client::known::StateKind;
 use punctual_client::wire::{DueQuery, DueRun, Occurrence};
 
@@ -41,8 +42,8 @@ pub(crate) fn routes() -> Router<Web> {
 }
 
 async fn show(v: Viewer) -> Result<Response, Trouble> {
-    let is_unfolded = parts::asked(&v, "earlier").is_some();
-    let shown = join4(past(&v, is_unfolded), coming(&v, is_unfolded), waiting(&v), figures(&v));
+    let earlier = parts::asked(&v, "earlier").map(|asked| Earlier { cursor: Some(asked).filter(|asked| asked != ALL) });
+    let shown = join4(past(&v, earlier.as_ref()), coming(&v, earlier.as_ref()), waiting(&v), figures(&v));
     let (past, coming, waiting, figures) = shown.await;
     let (past, coming, waiting) = (past?, coming?, waiting?);
     let m = &v.m;
@@ -62,6 +63,15 @@ async fn show(v: Viewer) -> Result<Response, Trouble> {
     Ok(v.page(Place::Today, &m.t(t::TITLE), &main))
 }
 
+/// The `earlier` of the query that unfolds what happened today; every other one is the cursor of what came before that.
+const ALL: &str = "all";
+
+/// The past is unfolded.
+struct Earlier {
+    /// Where its page begins; the latest runs have none.
+    cursor: Option<String>,
+}
+
 /// What has happened today.
 struct PastRuns {
     /// The latest few, oldest first.
@@ -69,30 +79,35 @@ struct PastRuns {
     /// How many came before them, and how many of those did not reach anybody.
     n_earlier: usize,
     n_earlier_failed: usize,
-    /// Whether there were more than anybody has looked at.
-    has_more: bool,
+    /// Where the runs are that nobody has looked at.
+    before: Option<String>,
     is_unfolded: bool,
+    /// Whether later ones are on the page before.
+    has_later: bool,
 }
 
 /// What has happened today, the latest first.
-async fn past(v: &Viewer, is_unfolded: bool) -> Result<PastRuns, Trouble> {
+async fn past(v: &Viewer, earlier: Option<&Earlier>) -> Result<PastRuns, Trouble> {
+    let cursor = earlier.and_then(|earlier| earlier.cursor.clone());
+    let (is_unfolded, has_later) = (earlier.is_some(), cursor.is_some());
     let query = DueQuery {
         user: Some(v.person.clone()),
         from: Some(v.m.begins(v.m.today()).to_string()),
         to: Some(v.m.now.to_string()),
         order: Some("newest".into()),
-        limit: Some(PAST_LOOKED_AT),
+        limit: Some(if is_unfolded { PAST_UNFOLDED } else { PAST_LOOKED_AT }),
+        cursor,
         ..DueQuery::default()
     };
     let page = v.client.runs(&query).await?;
-    let (mut runs, has_more) = (page.runs, page.next_cursor.is_some());
+    let (mut runs, before) = (page.runs, page.next_cursor);
     runs.retain(|run| !is_coming(&run.occurrence));
     let earlier = runs.split_off(runs.len().min(if is_unfolded { PAST_UNFOLDED } else { PAST_SHOWN }));
     runs.reverse();
     let did_not_arrive =
         |run: &&DueRun<'_>| [StateKind::Failed, StateKind::Missed].iter().any(|end| run.occurrence.state == *end);
     let n_earlier_failed = earlier.iter().filter(did_not_arrive).count();
-    Ok(PastRuns { runs, n_earlier: earlier.len(), n_earlier_failed, has_more, is_unfolded })
+    Ok(PastRuns { runs, n_earlier: earlier.len(), n_earlier_failed, before, is_unfolded, has_later })
 }
 
 /// Whether a run is still to be sent.
@@ -101,13 +116,16 @@ fn is_coming(run: &Occurrence) -> bool {
     [Scheduled, Snoozed, Waiting, PendingRetry, Processing, Unplanned].iter().any(|state| run.state == *state)
 }
 
-/// What is due next, in order.
-async fn coming(v: &Viewer, is_beside: bool) -> Result<Vec<DueRun<'static>>, Trouble> {
+/// What is due next, in order. It does not stand below a part of the past that is over long ago.
+async fn coming(v: &Viewer, earlier: Option<&Earlier>) -> Result<Vec<DueRun<'static>>, Trouble> {
+    if earlier.is_some_and(|earlier| earlier.cursor.is_some()) {
+        return Ok(Vec::new());
+    }
     let query = DueQuery {
         user: Some(v.person.clone()),
         from: Some(v.m.now.to_string()),
         to: Some((v.m.now + AHEAD).to_string()),
-        limit: Some(if is_beside { COMING_BESIDE } else { COMING_LOOKED_AT }),
+        limit: Some(if earlier.is_some() { COMING_BESIDE } else { COMING_LOOKED_AT }),
         ..DueQuery::default()
     };
     let mut runs = v.client.runs(&query).await?.runs;
@@ -142,9 +160,11 @@ fn line(v: &Viewer, past: &PastRuns, coming: &[DueRun<'static>]) -> Markup {
         ol.day {
             @if past.n_earlier > 0 || past.is_unfolded { (earlier_row(v, past)) }
             @for past in &past.runs { (past_row(v, past)) }
+            @if past.has_later { (later_row(v)) } @else {
             li.now { time datetime=(m.now) { (m.time(m.now)) } span.dot {} span.hand { span.unseen { (m.t(t::NOW)) } } }
             @if todays.is_empty() { li { time {} span.dot aria-hidden="true" { "–" } span.soft { (m.t(t::NOTHING_COMING)) } } }
             (hours(v, &todays))
+            }
         }
         @for day in days { h2 { (m.day(day)) } ol.day { (hours(v, &of_day(day))) } }
         p.rest { a href=(v.href("/reminders")) { (m.t(t::MORE_COMING)) } }
@@ -175,15 +195,27 @@ fn earlier_row(v: &Viewer, past: &PastRuns) -> Markup {
             time {}
             span.dot aria-hidden="true" { "⋯" }
             @if past.is_unfolded { a.what #earlier href=(v.href("/")) { (m.t(t::FOLD)) } }
-            @else { a.what #earlier href=(v.href("/?earlier=all")) { (m.say(if past.has_more { t::EARLIER_MORE } else { t::EARLIER }, &[("n", &n)])) } }
+            @else { a.what #earlier href=(v.href("/?earlier=all")) { (m.say(if past.before.is_some() { t::EARLIER_MORE } else { t::EARLIER }, &[("n", &n)])) } }
             span.state {
-                @if past.n_earlier == 0 {}
-                @else if past.is_unfolded { (m.say(t::EARLIER, &[("n", &n)])) }
+                @if let (Some(before), true) = (&past.before, past.is_unfolded) { a href=(earlier_still(v, before)) { (m.t(t::EARLIER_STILL)) } }
+                @else if past.is_unfolded {}
                 @else if past.n_earlier_failed == 0 { (m.t(t::ALL_WELL)) }
                 @else { (m.say(t::SOME_FAILED, &[("n", &m.number(past.n_earlier_failed as u64))])) }
             }
         }
     }
+}
+
+/// The way back to what happened after the runs that are shown.
+fn later_row(v: &Viewer) -> Markup {
+    let m = &v.m;
+    html! {
+        li.past.earlier { time {} span.dot aria-hidden="true" { "⋯" } a.what href=(v.href("/?earlier=all")) { (m.t(t::LATER)) } span.state {} }
+    }
+}
+
+fn earlier_still(v: &Viewer, before: &str) -> String {
+    v.href(&format!("/?earlier={}", utf8_percent_encode(before, NON_ALPHANUMERIC)))
 }
 
 fn past_row(v: &Viewer, DueRun { occurrence: run, reminder }: &DueRun<'_>) -> Markup {

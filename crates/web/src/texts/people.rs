@@ -1,6 +1,7 @@
 //! The page People, and the page of one person.
 
 texts! {
+    MORE_GROUPS: "{n} more {n|group|groups}", "{n} weitere {n|Gruppe|Gruppen}", "još {n} {n|grupa|grupe|grupa}", "još {n} {n|grupa|grupe|grupa}";
     TITLE: "People", "Personen", "Ljudi", "Ljudi";
     INTRO: "Everybody who is reminded: where they are, how they are reached, and when they are left in peace.", "Alle, die erinnert werden: wo sie sind, wie man sie erreicht und wann sie ihre Ruhe haben.", "Svi koji dobivaju podsjetnike: gdje su, kako do njih i kada ih ne treba ometati.", "Svi koji dobijaju podsetnike: gde su, kako do njih i kada ih ne treba ometati.";
     NEW: "New person", "Neue Person", "Nova osoba", "Nova osoba";

@@ -24,6 +24,8 @@ texts! {
     SNOOZE: "Snooze", "Verschieben", "Odgodi", "Odloži";
     EARLIER: "{n} earlier today", "{n} früher heute", "{n} ranije danas", "{n} ranije danas";
     EARLIER_MORE: "More than {n} earlier today", "Mehr als {n} früher heute", "Više od {n} ranije danas", "Više od {n} ranije danas";
+    EARLIER_STILL: "Earlier still", "Noch früher", "Još ranije", "Još ranije";
+    LATER: "Later today", "Später heute", "Kasnije danas", "Kasnije danas";
     FOLD: "Show fewer", "Weniger zeigen", "Prikaži manje", "Prikaži manje";
     ALL_WELL: "all reached their person", "alle kamen an", "sve je stiglo", "sve je stiglo";
     SOME_FAILED: "{n} did not arrive", "{n} kamen nicht an", "{n} nije stiglo", "{n} nije stiglo";

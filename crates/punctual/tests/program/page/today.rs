@@ -42,6 +42,12 @@ async fn what_happened_earlier_today_is_unfolded_where_it_stands() {
 }
 
 #[tokio::test]
+async fn every_run_of_a_full_day_is_reached() {
+    let (_home, server) = World::empty();
+    tell("answer/full", &server, json!({})).await;
+}
+
+#[tokio::test]
 async fn the_whole_day_can_be_done_without_a_mouse() {
     let (_home, server) = World::empty();
     tell("keys/journey", &server, json!({})).await;

@@ -17,6 +17,8 @@ use crate::viewer::{Posted, Scope, Viewer};
 
 /// How many people stand on a page.
 const PAGE: usize = 50;
+/// How many of somebody's groups are named beside them; their own page has all.
+const GROUPS_NAMED: usize = 4;
 /// How many groups stand below them.
 const GROUPS_SHOWN: usize = 100;
 
@@ -109,7 +111,8 @@ fn row(v: &Viewer, user: &User, people: &People) -> Markup {
         silences.iter().filter(|silence| silence.tag.is_some() && silence.from <= m.now && silence.until > m.now);
     let mut channels: Vec<&str> = user.addresses.iter().map(|address| address.channel.as_str()).collect();
     channels.dedup();
-    let groups = people.groups.iter().filter(|group| group.users.contains(&user.id));
+    let groups: Vec<&Group> = people.groups.iter().filter(|group| group.users.contains(&user.id)).collect();
+    let n_more_groups = groups.len().saturating_sub(GROUPS_NAMED);
     html! {
         li {
             span.dot.(shape.class) aria-hidden="true" { (shape.mark) }
@@ -118,7 +121,8 @@ fn row(v: &Viewer, user: &User, people: &People) -> Markup {
             p.sub {
                 @if let Some(language) = &user.language { span { (language_name(language)) } " · " }
                 @if channels.is_empty() { (m.t(t::NO_ADDRESS)) } @else { (channels.join(", ")) }
-                @for group in groups { " · " a href=(super::of_group(&group.name)) { (group.name) } }
+                @for group in groups.iter().take(GROUPS_NAMED) { " · " a href=(super::of_group(&group.name)) { (group.name) } }
+                @if n_more_groups > 0 { " · " (m.say(t::MORE_GROUPS, &[("n", &m.number(n_more_groups as u64))])) }
             }
             span.do {
                 (parts::state(&shape))

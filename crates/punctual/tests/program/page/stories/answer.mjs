@@ -83,3 +83,29 @@ export async function earlier(story, given) {
     assert.equal(await past.count(), 6);
   }
 }
+
+/** Every run of a full day is reached, page by page. */
+export async function full(story, given) {
+  const messages = Array.from({ length: 170 }, (_, n) => `Errand ${n}`).sort();
+  await api(given, "POST", "/v1/reminders/batch", { reminders: messages.map((message) => ({ user: "me", message, schedule: { type: "once", at: "0s" } })) });
+  await until("all were sent", async () => (await api(given, "GET", "/v1/occurrences?user=me&status=delivered&limit=500")).runs.length === messages.length);
+  const page = await story.signedIn();
+  const shown = () => page.locator("#day li.past:not(.earlier) .what").allInnerTexts();
+  await page.getByRole("link", { name: "164 earlier today" }).click();
+  await page.getByRole("link", { name: "Show fewer" }).waitFor();
+  const all = await shown();
+  assert.equal(all.length, 80);
+  for (const n of [80, 10]) {
+    const was = page.url();
+    await page.getByRole("link", { name: "Earlier still" }).click();
+    await page.waitForURL((url) => url.href !== was);
+    await page.getByRole("link", { name: "Later today" }).waitFor();
+    const more = await shown();
+    assert.equal(more.length, n);
+    all.push(...more);
+  }
+  assert.deepEqual(all.sort(), messages, "each stands on one page");
+  assert.equal(await page.getByRole("link", { name: "Earlier still" }).count(), 0);
+  await page.getByRole("link", { name: "Later today" }).click();
+  await page.waitForURL(/earlier=all/);
+}
