@@ -6,9 +6,12 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use punctual_client::Failure;
 use serde::{Deserialize, Serialize};
 
+use crate::manner::Manner;
 use crate::session::{cookie, ours};
+use crate::texts::trouble;
 
 /// The name of the cookie. It holds no secret, so servers beside each other may share it.
 const NAME: &str = "punctual-said";
@@ -39,6 +42,12 @@ impl Flash {
 
     pub(crate) fn problem(text: impl Into<String>) -> Self {
         Self { is_problem: true, ..Self::done(text) }
+    }
+
+    /// Somebody has changed what was to be removed since the viewer was asked.
+    pub(crate) fn of_overtaken(m: &Manner, gone: &Result<(), Failure>) -> Option<Self> {
+        let is_overtaken = gone.as_ref().is_err_and(Failure::is_overtaken);
+        is_overtaken.then(|| Self::problem(m.t(trouble::NOT_REMOVED)))
     }
 
     /// Leads to `to`, where this is said.

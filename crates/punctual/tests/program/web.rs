@@ -80,7 +80,6 @@ impl Page {
         self.headers.get(LOCATION).map_or("", |to| to.to_str().unwrap())
     }
 
-    /// The proof that its forms have.
     /// How something was when the form that `does` this was shown.
     pub(crate) fn seen(&self, does: &str) -> String {
         let form = self.text.split("<form").find(|form| form.contains(does)).unwrap_or_else(|| panic!("{}", self.text));
@@ -88,6 +87,7 @@ impl Page {
         seen.split('"').next().unwrap().replace("&quot;", "\"")
     }
 
+    /// The proof that its forms have.
     pub(crate) fn proof(&self) -> String {
         let after = self.text.split_once("data-form=\"").expect("the page is for somebody who has signed in").1;
         after.split_once('"').unwrap().0.to_owned()

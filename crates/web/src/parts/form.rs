@@ -31,16 +31,18 @@ pub(crate) fn unfold(id: &str, summary: &str, is_open: bool, inside: &Markup) ->
     }
 }
 
-/// The page that asks whether something that has a page is to be removed.
+/// The page that asks whether something that has a page is to be removed, as it was when the page was shown.
 pub(crate) fn ask(
     v: &Viewer,
     place: Place,
     question: &str,
     what: &str,
     (page, verb): (&str, &str),
+    tag: Option<&str>,
     button: &str,
 ) -> Response {
-    v.page(place, question, &confirm(v, question, what, (&format!("{page}/{verb}"), page), &html! {}, button))
+    let fields = tag.map_or_else(|| html! {}, |tag| seen(Some(tag)));
+    v.page(place, question, &confirm(v, question, what, (&format!("{page}/{verb}"), page), &fields, button))
 }
 
 /// A page that asks once more before something is gone: the fields it needs, the button that does it, and the way back.

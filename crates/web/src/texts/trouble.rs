@@ -2,6 +2,7 @@
 
 texts! {
     REFUSED: "That was not done", "Das wurde nicht getan", "To nije učinjeno", "To nije urađeno";
+    NOT_REMOVED: "Somebody has changed this since you were asked, so it was not removed. Look at it once more.", "Jemand hat das geändert, seit Sie gefragt wurden; es wurde nicht entfernt. Sehen Sie es sich noch einmal an.", "Netko je ovo promijenio otkad ste upitani, pa nije uklonjeno. Pogledajte još jednom.", "Neko je ovo promenio otkad ste upitani, pa nije uklonjeno. Pogledajte još jednom.";
     OVERTAKEN: "Somebody has changed this since you opened the page, so it was not saved. What you wrote still stands here: look at it once more, then save.", "Jemand hat dies geändert, seit Sie die Seite geöffnet haben; es wurde nicht gespeichert. Was Sie geschrieben haben, steht noch hier: Sehen Sie es noch einmal an, dann speichern Sie.", "Netko je ovo promijenio otkad ste otvorili stranicu, pa nije spremljeno. Ono što ste napisali još je tu: pogledajte još jednom, pa spremite.", "Neko je ovo promenio otkad ste otvorili stranicu, pa nije sačuvano. Ono što ste napisali još je tu: pogledajte još jednom, pa sačuvajte.";
     NOW_SAYS: "Now it says: {what}", "Jetzt steht hier: {what}", "Sada piše: {what}", "Sada piše: {what}";
     NOW_EMPTY: "Now it is empty", "Jetzt ist es leer", "Sada je prazno", "Sada je prazno";

@@ -172,6 +172,11 @@ async fn two_who_change_one_event_or_scope_do_not_overwrite_each_other() {
         [("do", "edit"), ("seen", &again), ("starts_at", "2030-12-10T18:00"), ("users", "ana"), ("message", "cup")];
     assert_eq!(browser.submit("/events/game", "/events/game", &form).await.status, StatusCode::SEE_OTHER);
     assert_eq!(server.get("/v1/events/game").await["message"], "cup");
+    let (page, seen) = ("/events/game/delete", browser.get("/events/game/delete").await.seen("name=\"seen\""));
+    let moved = json!({"starts_at": "2030-12-12T18:00:00Z", "scope": "club:1", "users": ["ana"], "message": "final"});
+    server.call(Method::PUT, "/v1/events/game", Some(moved)).await;
+    assert_eq!(browser.submit(page, page, &[("seen", &*seen)]).await.leads_to(), "/events/game");
+    assert_eq!(server.get("/v1/events/game").await["message"], "final", "it is not as it was asked about");
 
     let scope = browser.get("/scopes?at=club%3A1&preview=1&offsets=30").await.seen("name=\"path\"");
     server.call(Method::PUT, "/v1/scopes/club:1", Some(json!({"offsets": [45]}))).await;

@@ -264,4 +264,19 @@ async fn two_who_change_one_person_or_group_do_not_overwrite_each_other() {
     let order = [("do", "members"), ("order", "bob"), ("order", "ana"), ("seen", &*seen)];
     assert_eq!(browser.submit("/groups/choir", "/groups/choir", &order).await.status, StatusCode::SEE_OTHER);
     assert_eq!(server.get("/v1/groups/choir").await["users"], json!(["bob", "ana", "eve"]));
+
+    // Somebody is not removed who has changed since the question.
+    for (page, path, changed) in [
+        ("/people/ana", "/v1/users/ana", json!({"timezone": "Europe/Paris"})),
+        ("/groups/choir", "/v1/groups/choir", json!({"users": ["ana"], "mode": "all"})),
+    ] {
+        let delete = format!("{page}/delete");
+        let seen = browser.get(&delete).await.seen("name=\"seen\"");
+        server.call(Method::PUT, path, Some(changed)).await;
+        assert_eq!(browser.submit(&delete, &delete, &[("seen", &*seen)]).await.leads_to(), page);
+        assert_eq!(server.call(Method::GET, path, None).await.0, StatusCode::OK, "it is not as it was asked about");
+        let seen = browser.get(&delete).await.seen("name=\"seen\"");
+        assert_eq!(browser.submit(&delete, &delete, &[("seen", &*seen)]).await.leads_to(), "/people");
+        assert_eq!(server.call(Method::GET, path, None).await.0, StatusCode::NOT_FOUND);
+    }
 }

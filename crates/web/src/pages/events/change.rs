@@ -97,17 +97,29 @@ fn edited(event: EventInput, form: &Filled, rules: &TimeZone) -> EventInput {
 }
 
 pub(super) async fn ask_delete(v: Viewer, Path(key): Path<String>) -> Result<Response, Trouble> {
-    v.client.event(&key).await?;
+    let seen = v.client.see_event(&key).await?;
     let m = &v.m;
     let (question, page) = (m.say(t::DELETE_ASK, &[("name", &key)]), of_event(&key));
-    Ok(parts::ask(&v, Place::Events, &question, &m.t(t::DELETE_WHAT), (&page, "delete"), &m.t(t::DELETE)))
+    Ok(parts::ask(
+        &v,
+        Place::Events,
+        &question,
+        &m.t(t::DELETE_WHAT),
+        (&page, "delete"),
+        Some(&seen.tag),
+        &m.t(t::DELETE),
+    ))
 }
 
 pub(super) async fn delete(
     Path(key): Path<String>,
-    Posted { viewer: v, .. }: Posted<Filled>,
+    Posted { viewer: v, form }: Posted<Filled>,
 ) -> Result<Response, Trouble> {
-    v.client.delete_event(&key).await?;
+    let gone = form.as_seen(&v.client)?.delete_event(&key).await;
+    if let Some(said) = Flash::of_overtaken(&v.m, &gone) {
+        return Ok(said.then(&of_event(&key)));
+    }
+    gone?;
     Ok(Flash::done(v.m.say(forms::REMOVED, &[("name", &key)])).then("/events"))
 }
 

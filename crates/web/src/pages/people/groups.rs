@@ -196,16 +196,28 @@ fn changed(group: Group, what: &str, form: &Filled) -> GroupInput {
 }
 
 pub(super) async fn ask_delete(v: Viewer, Path(name): Path<String>) -> Result<Response, Trouble> {
-    v.client.group(&name).await?;
+    let seen = v.client.see_group(&name).await?;
     let m = &v.m;
     let (question, page) = (m.say(t::DELETE_ASK, &[("name", &name)]), of_group(&name));
-    Ok(parts::ask(&v, Place::People, &question, &m.t(t::DELETE_WHAT), (&page, "delete"), &m.t(t::DELETE)))
+    Ok(parts::ask(
+        &v,
+        Place::People,
+        &question,
+        &m.t(t::DELETE_WHAT),
+        (&page, "delete"),
+        Some(&seen.tag),
+        &m.t(t::DELETE),
+    ))
 }
 
 pub(super) async fn delete(
     Path(name): Path<String>,
-    Posted { viewer: v, .. }: Posted<Filled>,
+    Posted { viewer: v, form }: Posted<Filled>,
 ) -> Result<Response, Trouble> {
-    v.client.delete_group(&name).await?;
+    let gone = form.as_seen(&v.client)?.delete_group(&name).await;
+    if let Some(said) = Flash::of_overtaken(&v.m, &gone) {
+        return Ok(said.then(&of_group(&name)));
+    }
+    gone?;
     Ok(Flash::done(v.m.say(t::DELETED, &[("name", &name)])).then("/people"))
 }

@@ -17,18 +17,30 @@ use crate::viewer::{Posted, Scope, Viewer};
 const GOES_ON_MAX: usize = 5;
 
 pub(super) async fn ask_delete(v: Viewer, Path(id): Path<String>) -> Result<Response, Trouble> {
-    v.client.user(&id).await?;
+    let seen = v.client.see_user(&id).await?;
     let m = &v.m;
     let question = m.say(t::DELETE_ASK, &[("name", &id)]);
     let page = of_person(&id);
-    Ok(parts::ask(&v, Place::People, &question, &m.t(t::DELETE_WHAT), (&page, "delete"), &m.t(t::DELETE)))
+    Ok(parts::ask(
+        &v,
+        Place::People,
+        &question,
+        &m.t(t::DELETE_WHAT),
+        (&page, "delete"),
+        Some(&seen.tag),
+        &m.t(t::DELETE),
+    ))
 }
 
 pub(super) async fn delete(
     Path(id): Path<String>,
-    Posted { viewer: v, .. }: Posted<Filled>,
+    Posted { viewer: v, form }: Posted<Filled>,
 ) -> Result<Response, Trouble> {
-    v.client.delete_user(&id).await?;
+    let gone = form.as_seen(&v.client)?.delete_user(&id).await;
+    if let Some(said) = Flash::of_overtaken(&v.m, &gone) {
+        return Ok(said.then(&of_person(&id)));
+    }
+    gone?;
     let page = if v.caller.is_bound { of_person(&id) } else { "/people".to_owned() };
     Ok(Flash::done(v.m.say(t::DELETED, &[("name", &id)])).then(&page))
 }

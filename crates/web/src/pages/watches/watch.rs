@@ -254,7 +254,7 @@ pub(super) async fn ask_forget(v: Viewer, Path(name): Path<String>) -> Result<Re
     v.client.watch(&name).await?;
     let m = &v.m;
     let (question, page) = (m.say(t::FORGET_ASK, &[("name", &name)]), of_watch(&name));
-    Ok(parts::ask(&v, Place::Watches, &question, &m.t(t::FORGET_WHAT), (&page, "forget"), &m.t(t::FORGET)))
+    Ok(parts::ask(&v, Place::Watches, &question, &m.t(t::FORGET_WHAT), (&page, "forget"), None, &m.t(t::FORGET)))
 }
 
 pub(super) async fn forget(
