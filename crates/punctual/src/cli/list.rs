@@ -117,6 +117,7 @@ async fn read(context: &Context, query: ReminderQuery) -> anyhow::Result<Reminde
 fn render(page: Reminders<'_>, args: &Args, context: &Context) -> String {
     let Reminders { mut reminders, next_cursor, indexing, .. } = page;
     let not_found_yet = match indexing {
+        Some(1) => "The index is one entry behind: what was made last may be missing.\n".to_owned(),
         Some(n) => format!("The index is {n} entries behind: what was made lately may be missing.\n"),
         None => String::new(),
     };
