@@ -232,7 +232,9 @@ impl<'a> Grammar<'a> {
         };
         match token.kind {
             Kind::Word { .. } => {
-                let is_meant = |class: Class| token.is_plain || Some(class) != table.zone();
+                // So 10 Uhr is on Sunday, so 10 Uhr is about ten.
+                let is_day = |class: Class| token.is_capital && table.is_day_too(class, meanings);
+                let is_meant = |class: Class| (token.is_plain || Some(class) != table.zone()) && !is_day(class);
                 let meant = meanings.iter().filter(|meaning| is_meant(meaning.class));
                 meant.for_each(|meaning| take(meaning.class, Value::Int(meaning.value)));
             }

@@ -36,6 +36,7 @@ impl Plan {
             Atom::OffsetRange(from, more) => {
                 self.push_point(Atom::Offset(from)) && self.push_end(When { offset: Some(more), ..When::default() })
             }
+            Atom::Within(dur) => self.push_mark(Mark::By) && self.push_point(Atom::Offset(dur)),
             Atom::PartBeside { part, days } => {
                 let day = Dur::of(1.0, Unit::Day).map(|day| if days < 0 { day.negated() } else { day });
                 day.is_some_and(|day| self.push(Atom::Shift(day))) && self.push(Atom::Part { part, is_weak: false })
@@ -170,7 +171,8 @@ impl Plan {
             return false;
         }
         // Monday after 5 is a time of Monday; what else follows belongs to something else.
-        if self.is_after_day && !matches!(atom, Atom::Clock(_) | Atom::Part { .. } | Atom::Zone(_)) {
+        let is_of_day = self.is_after_day && self.target == Target::Main;
+        if is_of_day && !matches!(atom, Atom::Clock(_) | Atom::Part { .. } | Atom::Zone(_)) {
             return false;
         }
         // From May to July is said to the month; a day that follows belongs to something else.
@@ -190,6 +192,8 @@ impl Plan {
                 }
                 self.push_beside(atom, is_recurring)
             }
+            // October 26, 10:00 - 11:00 2027; the first Monday 1 to 3 pm of next month.
+            Target::To if self.completes_first(atom) => self.when.push(atom, false),
             // `1-2-3` is not from the second of January to three.
             Target::To if is_weak_clock && self.when.clocks.is_empty() => false,
             // From 14 to 16 is no day of the month.
@@ -204,6 +208,24 @@ impl Plan {
             Target::Until => self.until.as_mut().is_some_and(|when| when.push(atom, false)),
             Target::Except => self.push_except(atom, was_open),
         }
+    }
+
+    /// Whether a piece after the clock that ends a stretch belongs to the day that begins it: the year of its date, the month of the Monday that
+    /// is counted.
+    fn completes_first(&self, atom: Atom) -> bool {
+        let is_to_clock = self.to.as_ref().is_some_and(|to| !to.clocks.is_empty() && !to.has_day());
+        let (cal, is_counted) = (self.when.cal, !self.when.nths.is_empty());
+        let is_date = cal.month.is_some() && cal.day.is_some() && cal.year.is_none();
+        let is_in_nothing = cal == Cal::default() && self.when.period.is_none() && self.when.of.is_none();
+        is_to_clock
+            && !self.when.clocks.is_empty()
+            && match atom {
+                Atom::Cal { cal: Cal { year: Some(_), month: None, day: None }, .. } => is_date,
+                Atom::Cal { cal: Cal { month: Some(_), day: None, .. }, .. } | Atom::Period { .. } | Atom::Of(_) => {
+                    is_counted && is_in_nothing
+                }
+                _ => false,
+            }
     }
 
     /// Whether a stretch begins with a time of day, and the end of it has none so far.
@@ -304,16 +326,26 @@ impl Plan {
             Mark::To => false,
             Mark::Until if is_recurring => self.begin_until(),
             Mark::Until if self.when.is_empty() => is_unmarked && self.mean(mark),
-            Mark::Until => self.push_mark(Mark::To),
+            Mark::Until => !self.is_weeks() && self.push_mark(Mark::To),
+            // Today by six, every Friday by early evening: a time of that day.
+            Mark::By if (is_recurring || (is_unmarked && self.when.has_day())) && !self.when.has_time() => {
+                (self.is_after_day, self.is_list_open) = (true, true);
+                self.target == Target::Main && self.to.is_none()
+            }
+            Mark::By if is_recurring => self.begin_until(),
+            Mark::By => self.when.is_empty() && is_unmarked && self.mean(mark),
             Mark::Before if !is_recurring && self.when.is_empty() => is_unmarked && self.mean(mark),
+            // The weekend before Easter is one weekend, and no time until Easter.
             Mark::Before => self.push_mark(Mark::Until),
             Mark::After if !is_recurring && is_unmarked && self.when.has_day() && self.when.clocks.is_empty() => {
                 self.is_after_day = true;
                 self.target == Target::Main && self.to.is_none() && self.mean(mark)
             }
             Mark::After => self.when.is_empty() && is_unmarked && self.mean(mark),
+            // From the 8th on to the 9th; from 8 on to 9 o'clock is a change, and no stretch.
             Mark::Onto => {
-                let is_date = self.mark == Some(Mark::From) || self.when.cal.day.is_some();
+                let is_from = self.mark == Some(Mark::From) && self.when.has_day();
+                let is_date = self.when.cal.day.is_some() || is_from;
                 self.target == Target::Main && !is_recurring && is_date && self.begin_to()
             }
             Mark::Starting => self.begin_start(),
@@ -335,6 +367,11 @@ impl Plan {
                 fits
             }
         }
+    }
+
+    /// Whether a week or a weekend was named, before which another day can stand.
+    fn is_weeks(&self) -> bool {
+        matches!(self.when.period, Some((Unit::Week | Unit::Weekend, _)))
     }
 
     /// The point that follows is meant as `mark` says, and has to follow.
