@@ -58,7 +58,16 @@ fn is_version(chunk: &str) -> bool {
     };
     let parts = numbers.split('.').filter(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     let n_parts = parts.count();
-    n_parts == numbers.split('.').count() && if is_named { n_parts >= 1 } else { n_parts >= 4 }
+    // No date has a zero: 2.0.1.
+    let has_zero = numbers.split('.').any(|part| part == "0");
+    let enough = if is_named {
+        1
+    } else if has_zero {
+        3
+    } else {
+        4
+    };
+    n_parts == numbers.split('.').count() && n_parts >= enough
 }
 
 /// `$20`, `€5.50`.
@@ -101,6 +110,7 @@ mod tests {
             "/var/log/2026-03-04",
             "v2.10.30",
             "10.0.0.1",
+            "2.0.1",
             "+385 91 234 5678",
             "555-123-4567",
             "$20",

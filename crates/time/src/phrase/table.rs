@@ -243,9 +243,19 @@ impl Table {
         self.signs.get(&sign).copied()
     }
 
-    /// Whether a word that is an adverb is the short name of a day as well: the `so` of `So 10 Uhr`.
-    pub(super) fn is_day_too(&self, class: Class, meanings: &[Lexeme]) -> bool {
-        Some(class) == self.about && meanings.iter().any(|meaning| Some(meaning.class) == self.short_day)
+    /// Whether a word is the short name of a day as well.
+    pub(super) fn is_day(&self, meanings: &[Lexeme]) -> bool {
+        meanings.iter().any(|meaning| self.is_short_day(meaning.class))
+    }
+
+    /// Whether a class is that of short names of days.
+    pub(super) fn is_short_day(&self, class: Class) -> bool {
+        Some(class) == self.short_day
+    }
+
+    /// Whether a class is that of `about` and its like.
+    pub(super) fn is_about(&self, class: Class) -> bool {
+        Some(class) == self.about
     }
 
     /// The class of the names of zones.

@@ -191,6 +191,10 @@ impl Plan {
         if matches!(self.every, Some((1, Unit::Second))) && when.has_day() {
             return false;
         }
+        // Every weekday has its days; those that are named besides are others.
+        if matches!(self.every, Some((_, Unit::Workday | Unit::Weekend))) && when.days.is_some() {
+            return false;
+        }
         // Every ten minutes until five: five is the end, and no time of the day.
         if matches!(self.every, Some((_, Unit::Minute | Unit::Hour))) && !when.clocks.is_empty() {
             return false;
@@ -211,7 +215,10 @@ impl Plan {
             return false;
         }
         let is_once = when.is_now || when.offset.is_some() || when.ahead.is_some() || when.rel.is_some();
-        let is_stretch = when.period.is_some() || when.season.is_some() || when.edge.is_some_and(|edge| edge > 1);
+        let is_stretch = when.period.is_some()
+            || when.season.is_some()
+            || when.window.is_some()
+            || when.edge.is_some_and(|edge| edge > 1);
         if is_weak || is_once || is_stretch {
             return false;
         }

@@ -93,6 +93,10 @@ impl Plan {
         if self.every.is_some() || self.each.is_some() || self.to.is_some() || self.length.is_some() {
             return false;
         }
+        // Every weekday at 8 and every weekend at 10: the second names other days.
+        if matches!(unit, Unit::Workday | Unit::Weekend) && self.when.days.is_some() {
+            return false;
+        }
         self.every = Some((n, unit));
         self.is_list_open = false;
         self.target = Target::Main;
@@ -163,6 +167,11 @@ impl Plan {
         let was_open = std::mem::replace(&mut self.is_list_open, false);
         // At 7 am and in the evening are two times, and the second is none that can be joined to a clock.
         if was_open && !self.is_each_open && matches!(atom, Atom::Part { .. }) && !self.when.clocks.is_empty() {
+            return false;
+        }
+        // Saturday and at nine: another day was to follow.
+        let is_day_open = was_open && !self.is_each_open && self.has_and && self.when.days.is_some();
+        if is_day_open && self.when.clocks.is_empty() && matches!(atom, Atom::Clock(_)) {
             return false;
         }
         // `for 3 hours from 10 am`; but `20 minutes tomorrow` is two things.
