@@ -1,7 +1,7 @@
 //! The time that a text says besides what was read. The parser does not ignore what it did not read.
 
 use super::action::Value;
-use super::atom::{Atom, Clock, DayPart, Dur, Unit};
+use super::atom::{Atom, Cal, Clock, DayPart, Dur, Unit};
 use super::find::Phrase;
 use super::grammar::{Grammar, Match};
 use super::language::Language;
@@ -126,7 +126,10 @@ impl Left<'_, '_> {
     /// A bare number between a noun and a day may be the noun's or the hour: `chapter 7 tomorrow`.
     fn numbered(&self) -> Option<Range> {
         // 300 is a sum of money as well as three o'clock; 8.30 is a time.
+        let is_day = |cal: &Cal| cal.day.is_some() && cal.month.is_none() && cal.year.is_none();
         let is_bare = |at: usize, atom: Option<&Atom>| match atom {
+            // Habitación 12 a las 10: nothing but a number says that it is a day.
+            Some(Atom::Cal { cal, is_weak: true }) => is_day(cal) && self.is_undotted(at),
             Some(Atom::Clock(Clock { is_weak: true, finest: Unit::Hour, .. })) => true,
             Some(Atom::Clock(Clock { is_weak: true, .. })) => self.has_figures(at, 3),
             _ => false,
@@ -256,6 +259,12 @@ impl Left<'_, '_> {
 
     fn is_number(&self, at: usize) -> bool {
         self.grammar.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Number { digits: 1..=4, .. }))
+    }
+
+    /// Whether a number has neither a dot nor anything else that makes it one of an order: 14th, 14.
+    fn is_undotted(&self, at: usize) -> bool {
+        let tokens = &self.grammar.tokens.list;
+        !tokens[at].has_dot && tokens.get(at + 1).is_none_or(|next| !next.is_glued)
     }
 
     /// Whether a token is a number of that many figures.

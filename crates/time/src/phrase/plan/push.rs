@@ -8,6 +8,9 @@ use crate::phrase::atom::{Atom, Cal, Clock, Dur, Mark, Unit, Which};
 use crate::phrase::list::LIST_MAX;
 use crate::phrase::when::When;
 
+/// How many hours something takes at most that comes daily.
+const HOURS_MAX: i64 = 12;
+
 impl Plan {
     /// Adds an atom, unless it does not go with what is there; then the plan is of no more use.
     pub(super) fn push(&mut self, atom: Atom) -> bool {
@@ -15,6 +18,10 @@ impl Plan {
             atom,
             Atom::Every { .. } | Atom::Each(_) | Atom::EachPart(_) | Atom::Weekday { which: Which::Each, .. }
         );
+        // Once every two days comes again and again.
+        if begins_series && self.count == Some(1) {
+            self.count = None;
+        }
         if begins_series && !self.is_recurring() && !self.is_list_open {
             self.bound_series();
         }
@@ -129,7 +136,9 @@ impl Plan {
     /// Whether a length may as well be the time of day that a series lacks: `every day 19 h`.
     fn may_be_clock(&self, dur: Dur) -> bool {
         let is_of_days = self.is_recurring() && self.every.is_none_or(|(_, unit)| unit >= Unit::Day);
-        is_of_days && dur.finest < Unit::Day && !self.when.has_time()
+        // Tous les jours à 8h, 14h et 20h: hours after hours are a list.
+        let is_hours = dur.elapsed_seconds() > HOURS_MAX * 3600 && !self.when.clocks.is_empty();
+        is_of_days && dur.finest < Unit::Day && (!self.when.has_time() || is_hours)
     }
 
     fn push_length(&mut self, dur: Dur) -> bool {
