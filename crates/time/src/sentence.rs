@@ -80,7 +80,7 @@ pub fn read_for(
             return Err(NotUnderstood::NoReminder(phrase::not_to_come(parsed.lang, false, &summary())));
         }
         Meaning::Instant { at, .. } | Meaning::Duration { at, .. } => once(*at),
-        // `by friday` begins now; to be reminded now is not what it asks for.
+        // `until friday` begins now; to be reminded now is not what it asks for.
         Meaning::Interval { from, .. } if *from <= now => {
             return Err(NotUnderstood::NoReminder(phrase::not_to_come(parsed.lang, true, &summary())));
         }
@@ -128,12 +128,13 @@ mod tests {
             let at: Timestamp = at.parse().unwrap();
             json!({ "type": "once", "at": at.to_string() })
         };
-        let rows: [(&str, &str, Value); 8] = [
+        let rows: [(&str, &str, Value); 9] = [
             ("take my medicine in 5 minutes", "take my medicine", once("2026-03-01T10:05:00+01:00")),
             ("in 5 minutes take my medicine", "take my medicine", once("2026-03-01T10:05:00+01:00")),
             ("In 1h 30m to call mum", "call mum", once("2026-03-01T11:30:00+01:00")),
             ("put the cake in the oven in 10m", "put the cake in the oven", once("2026-03-01T10:10:00+01:00")),
             ("call mom tomorrow at 8", "call mom", once("2026-03-02T08:00:00+01:00")),
+            ("finish it by friday", "finish it", once("2026-03-06T09:00:00+01:00")),
             ("20 minutes pizza", "pizza", once("2026-03-01T10:20:00+01:00")),
             ("lunch with Ann tomorrow from 12:00 to 13:30", "lunch with Ann", once("2026-03-02T12:00:00+01:00")),
             (
@@ -153,7 +154,7 @@ mod tests {
     fn a_sentence_that_nobody_can_be_reminded_by_is_refused_with_the_reason() {
         for (text, words) in [
             ("call mom yesterday at 5", "in the past: Sat 28 Feb 2026"),
-            ("finish it by friday", "has begun already: from Sun 1 Mar 2026"),
+            ("be away until friday", "has begun already: from Sun 1 Mar 2026"),
         ] {
             let error = asked(text).unwrap_err();
             assert!(matches!(&error, NotUnderstood::NoReminder(reason) if reason.contains(words)), "{text}: {error}");

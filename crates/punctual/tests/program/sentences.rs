@@ -100,7 +100,7 @@ async fn a_sentence_that_is_not_understood_is_refused_with_the_reason_and_change
         ),
         (json!({ "text": "tomorrow at 8" }), "invalid", "text", &["what to be reminded of", "08:00"]),
         (json!({ "text": "call mom yesterday at 5" }), "invalid", "text", &["in the past"]),
-        (json!({ "text": "finish it by friday" }), "invalid", "text", &["has begun already"]),
+        (json!({ "text": "be away until friday" }), "invalid", "text", &["has begun already"]),
         (json!({ "text": 5 }), "invalid", "text", &["must be text, not a number"]),
         (json!({ "text": "x".repeat(70_000) }), "invalid", "text", &["70000 bytes"]),
         (

@@ -161,6 +161,8 @@ pub(super) enum DayPart {
     End,
     /// The evening and the night of a day: `tonight at 5` is before midnight.
     Tonight,
+    /// The hours after lunch.
+    AfterLunch,
 }
 
 impl DayPart {
@@ -175,6 +177,7 @@ impl DayPart {
             6 => Self::Midnight,
             7 => Self::End,
             8 => Self::Tonight,
+            9 => Self::AfterLunch,
             _ => return None,
         })
     }
@@ -263,6 +266,8 @@ pub(super) enum Mark {
     Or,
     /// `/` between two times of a clock: `14:30/15:00`
     Slash,
+    /// `by`, `no later than`: from now until it, and due then
+    By,
 }
 
 impl Mark {
@@ -279,6 +284,7 @@ impl Mark {
             9 => Self::Onto,
             10 => Self::Or,
             11 => Self::Slash,
+            12 => Self::By,
             _ => return None,
         })
     }
@@ -341,6 +347,8 @@ pub(super) enum Atom {
     Feast(i32),
     /// From so long from now, and so much longer: `in 2-3 days`.
     OffsetRange(Dur, Dur),
+    /// From now, and due so long from now: `binnen zwei Wochen`.
+    Within(Dur),
     /// So long after (or before) what follows.
     Shift(Dur),
     /// A part of the day before (-1) or after (1) what follows: `the evening before May 3`.

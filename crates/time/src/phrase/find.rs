@@ -269,6 +269,8 @@ fn likeness(plan: &Plan) -> u8 {
     let is_asked = plan.mark == Some(Mark::From) || plan.is_range();
     match plan {
         _ if plan.when.is_several && !plan.is_recurring() => 0,
+        // `viernes de 15 a 16` is from hour to hour, and not the 15th at four.
+        _ if (is_asked || plan.is_recurring()) && plan.has_hours() => 3,
         // Today 10.05 is a time, unless nothing else makes sense.
         _ if plan.when.rel.is_some() && plan.when.is_cal_weak => 1,
         _ if is_stretch != is_asked => 1,

@@ -232,7 +232,11 @@ impl<'a> Grammar<'a> {
         };
         match token.kind {
             Kind::Word { .. } => {
-                let is_meant = |class: Class| token.is_plain || Some(class) != table.zone();
+                // So 10 Uhr is on Sunday, so 10 Uhr is about ten; So um 9 at the beginning may be either.
+                let is_day = token.is_capital && table.is_day(meanings);
+                let is_other =
+                    |class: Class| is_day && (table.is_about(class) || (at > 0 && !table.is_short_day(class)));
+                let is_meant = |class: Class| (token.is_plain || Some(class) != table.zone()) && !is_other(class);
                 let meant = meanings.iter().filter(|meaning| is_meant(meaning.class));
                 meant.for_each(|meaning| take(meaning.class, Value::Int(meaning.value)));
             }

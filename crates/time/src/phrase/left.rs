@@ -1,7 +1,7 @@
 //! The time that a text says besides what was read. The parser does not ignore what it did not read.
 
 use super::action::Value;
-use super::atom::{Atom, Clock, DayPart, Dur, Unit};
+use super::atom::{Atom, Cal, Clock, DayPart, Dur, Unit};
 use super::find::Phrase;
 use super::grammar::{Grammar, Match};
 use super::language::Language;
@@ -125,10 +125,17 @@ impl Left<'_, '_> {
 
     /// A bare number between a noun and a day may be the noun's or the hour: `chapter 7 tomorrow`.
     fn numbered(&self) -> Option<Range> {
-        let is_bare =
-            |atom: Option<&Atom>| matches!(atom, Some(Atom::Clock(Clock { is_weak: true, finest: Unit::Hour, .. })));
+        // 300 is a sum of money as well as three o'clock; 8.30 is a time.
+        let is_day = |cal: &Cal| cal.day.is_some() && cal.month.is_none() && cal.year.is_none();
+        let is_bare = |at: usize, atom: Option<&Atom>| match atom {
+            // Habitación 12 a las 10: nothing but a number says that it is a day.
+            Some(Atom::Cal { cal, is_weak: true }) => is_day(cal) && self.is_undotted(at),
+            Some(Atom::Clock(Clock { is_weak: true, finest: Unit::Hour, .. })) => true,
+            Some(Atom::Clock(Clock { is_weak: true, .. })) => self.has_figures(at, 3),
+            _ => false,
+        };
         let phrase = self.phrases.iter().find(|phrase| {
-            let is_number = self.is_number(phrase.from) && is_bare(phrase.atoms.first());
+            let is_number = self.is_number(phrase.from) && is_bare(phrase.from, phrase.atoms.first());
             is_number && self.is_used(phrase.from) && phrase.plan.to.is_none() && phrase.plan.when.clocks.len() == 1
         })?;
         let noun = phrase.from.checked_sub(1)?;
@@ -190,6 +197,11 @@ impl Left<'_, '_> {
             if self.is_number(after) && self.counts_nothing(after) {
                 return Some((after, after + 1));
             }
+            // `Mon-Fri 9-17`: two hours are a stretch, unless something follows that they count.
+            let is_stretch = self.is_small_number(after) && self.is_sign(after + 1, '-') && self.is_hour(after + 2);
+            if is_stretch && self.counts_nothing(after + 2) {
+                return Some((after, after + 3));
+            }
             // `every day 7 & 9 pm`: the first number of a list is as good a time as the last.
             if let Some(end) = self.list_end(after) {
                 return Some((after, end));
@@ -249,6 +261,18 @@ impl Left<'_, '_> {
         self.grammar.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Number { digits: 1..=4, .. }))
     }
 
+    /// Whether a number has neither a dot nor anything else that makes it one of an order: 14th, 14.
+    fn is_undotted(&self, at: usize) -> bool {
+        let tokens = &self.grammar.tokens.list;
+        !tokens[at].has_dot && tokens.get(at + 1).is_none_or(|next| !next.is_glued)
+    }
+
+    /// Whether a token is a number of that many figures.
+    fn has_figures(&self, at: usize, n: u8) -> bool {
+        let token = self.grammar.tokens.list.get(at);
+        token.is_some_and(|token| matches!(token.kind, Kind::Number { digits, .. } if digits == n))
+    }
+
     /// Whether a token is a number that can be an hour.
     fn is_small_number(&self, at: usize) -> bool {
         let token = self.grammar.tokens.list.get(at);
@@ -256,6 +280,14 @@ impl Left<'_, '_> {
             !token.is_masked
                 && !token.is_glued
                 && matches!(token.kind, Kind::Number { value: Some(0..=24), digits: 1..=2 })
+        })
+    }
+
+    /// The same for a number that may be joined to what is before it.
+    fn is_hour(&self, at: usize) -> bool {
+        let token = self.grammar.tokens.list.get(at);
+        token.is_some_and(|token| {
+            !token.is_masked && matches!(token.kind, Kind::Number { value: Some(0..=24), digits: 1..=2 })
         })
     }
 
@@ -347,6 +379,23 @@ pub(super) fn is_quoted(grammar: &Grammar<'_>, from: usize, to: usize) -> bool {
 pub(super) fn is_part_only(phrase: &Phrase) -> bool {
     let when = &phrase.plan.when;
     when.part.is_some() && when.clocks.is_empty() && !when.has_day() && !phrase.plan.is_recurring()
+}
+
+/// Whether a phrase is a quarter or a season for which there is something: `sales for the current quarter`.
+pub(super) fn is_topic_stretch(grammar: &Grammar<'_>, language: &Language, asked: usize, phrase: &Phrase) -> bool {
+    let when = &phrase.plan.when;
+    let is_stretch = when.season.is_some() || matches!(when.period, Some((Unit::Quarter, _)));
+    let is_for = |at: usize| language.purpose.is_some_and(|purpose| grammar.has_class(at, purpose));
+    let is_noun = |at: usize| at >= asked && grammar.is_word(at);
+    let is_article = |at: &usize| language.symbols.determiner.is_some_and(|article| grammar.has_class(*at, article));
+    // Where the word for `for` is: the first of the phrase, or before it and its article.
+    let before = phrase.from.checked_sub(1);
+    let led = [Some(phrase.from), before, before.filter(is_article).and_then(|at| at.checked_sub(1))];
+    let led = led.into_iter().flatten().find(|at| is_for(*at));
+    is_stretch
+        && !when.has_time()
+        && phrase.plan.to.is_none()
+        && led.and_then(|at| at.checked_sub(1)).is_some_and(is_noun)
 }
 
 /// Whether a phrase is a length and nothing else: a 20 minute walk.

@@ -15,7 +15,7 @@ impl Masks {
         for chunk in text.split(char::is_whitespace) {
             if is_address(chunk) || is_version(chunk) || is_dashed_phone(chunk) || is_money(chunk) {
                 spans.push((start, start + chunk.len()));
-            } else if let Some(length) = phone(&text[start..]) {
+            } else if let Some(length) = phone(&text[start..]).or_else(|| spaced_phone(&text[start..])) {
                 spans.push((start, start + length));
             }
             start += chunk.len();
@@ -58,7 +58,16 @@ fn is_version(chunk: &str) -> bool {
     };
     let parts = numbers.split('.').filter(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     let n_parts = parts.count();
-    n_parts == numbers.split('.').count() && if is_named { n_parts >= 1 } else { n_parts >= 4 }
+    // No date has a zero: 2.0.1.
+    let has_zero = numbers.split('.').any(|part| part == "0");
+    let enough = if is_named {
+        1
+    } else if has_zero {
+        3
+    } else {
+        4
+    };
+    n_parts == numbers.split('.').count() && n_parts >= enough
 }
 
 /// `$20`, `€5.50`.
@@ -88,6 +97,20 @@ fn phone(text: &str) -> Option<usize> {
     (DIGITS_MIN..=16).contains(&n_digits).then_some(number.len() + 1)
 }
 
+/// How long the number in groups is that `text` begins with: `06 12 34 56 78`, `600 123 456`.
+fn spaced_phone(text: &str) -> Option<usize> {
+    const DIGITS_MIN: usize = 9;
+    const GROUPS_MAX: usize = 6;
+    let is_group = |group: &&str| group.len() > 1 && group.bytes().all(|byte| byte.is_ascii_digit());
+    let groups: Vec<&str> = text.split(' ').take(GROUPS_MAX).take_while(is_group).collect();
+    let first = groups.first()?;
+    let n_digits: usize = groups.iter().map(|group| group.len()).sum();
+    let is_year = |group: &&str| group.len() == 4 && (group.starts_with("19") || group.starts_with("20"));
+    let is_even = groups.len() == 3 && groups.iter().all(|group| group.len() == 3);
+    let is_number = groups.len() > 1 && (first.starts_with('0') || is_even) && !groups.iter().any(is_year);
+    (is_number && n_digits >= DIGITS_MIN).then_some(n_digits + groups.len() - 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,15 +124,30 @@ mod tests {
             "/var/log/2026-03-04",
             "v2.10.30",
             "10.0.0.1",
+            "2.0.1",
             "+385 91 234 5678",
             "555-123-4567",
+            "06 12 34 56 78",
+            "0171 1234567",
+            "600 123 456",
             "$20",
             "€5.50",
         ] {
             assert!(Masks::of(text).covers(0), "{text}");
         }
-        for text in ["12.03.2026", "10:30", "2026-03-04", "22/feb/2026", "mon/wed", "+5 minutes", "10-12", "@8", "3.4"]
-        {
+        for text in [
+            "05 06 2026 10",
+            "10 20 30",
+            "12.03.2026",
+            "10:30",
+            "2026-03-04",
+            "22/feb/2026",
+            "mon/wed",
+            "+5 minutes",
+            "10-12",
+            "@8",
+            "3.4",
+        ] {
             assert!(!Masks::of(text).covers(0), "{text}");
         }
     }

@@ -232,6 +232,8 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
     });
     let here = Here::new(now, zone.rules(), language, habits);
     let asked = rest::asked(&mut grammar, language);
+    // The work for the next quarter is a thing to talk about, and no time to be reminded at.
+    phrases.retain(|phrase| !left::is_topic_stretch(&grammar, language, asked, phrase));
     let is_alarm = is_alarm(&mut grammar, language);
     let understanding = Understanding {
         text,

@@ -40,6 +40,11 @@ pub(super) fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Wh
     for clock in from.clocks.iter_mut().chain(&mut *to.clocks) {
         clock.is_weak = false;
     }
+    // From this May to October 2028: the year of the second may not be that of the first.
+    let is_month = |when: &When| when.cal.month.is_some() && when.cal.day.is_none();
+    if is_month(&from) && is_month(&to) && from.cal.year.is_none() && to.cal.year.is_some() {
+        return Err(Why::of("whole stretch"));
+    }
     // Of `13 to 15 July` both are in July; on `9:30 to 11:00 on Thursday` both are on Thursday.
     from.cal.month = from.cal.month.or(if from.cal.day.is_some() { to.cal.month } else { None });
     from.cal.year = from.cal.year.or(if from.cal.month.is_some() { to.cal.year } else { None });
@@ -55,6 +60,15 @@ pub(super) fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Wh
         && !to.has_day()
     {
         choose_half(first, *last, to.part);
+        // Pages 10-20 tonight: ten is no hour of the night.
+        let is_night = match to.part {
+            Some(DayPart::Night | DayPart::Tonight) => true,
+            Some(DayPart::Evening) => from.is_part_today,
+            _ => false,
+        };
+        if is_night && (6..15).contains(&first.hour) {
+            return Err(Why::of("no such time"));
+        }
     }
     let ends_of = |from: &When| {
         let begins = here.point(from)?;

@@ -50,6 +50,9 @@ pub(super) struct Table {
     /// Words of days and months that people mistype, by their first letter: folded, and as the table writes them.
     slips: HashMap<u8, Vec<Spelt>>,
     zone: Option<Class>,
+    /// The classes of adverbs such as `about`, and of short names of days that are such words as well.
+    about: Option<Class>,
+    short_day: Option<Class>,
     /// Folded words in the order of the table, and as the table writes them.
     spelt: Vec<Spelt>,
     settings: HashMap<String, String>,
@@ -189,6 +192,8 @@ impl Table {
         table.find_first()?;
         table.find_slips();
         table.zone = table.find_class("ZONE");
+        table.about = table.find_class("ABOUT");
+        table.short_day = table.find_class("WEEKDAYWORD");
         for node in table.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
             node.items.sort_by_key(|(item, _)| item.class().unwrap_or(Class::MAX));
             node.tokens = node.items.iter().filter(|(item, _)| item.class().is_some()).count();
@@ -236,6 +241,21 @@ impl Table {
     /// The class of a sign that rules ask for.
     pub(super) fn sign(&self, sign: char) -> Option<Class> {
         self.signs.get(&sign).copied()
+    }
+
+    /// Whether a word is the short name of a day as well.
+    pub(super) fn is_day(&self, meanings: &[Lexeme]) -> bool {
+        meanings.iter().any(|meaning| self.is_short_day(meaning.class))
+    }
+
+    /// Whether a class is that of short names of days.
+    pub(super) fn is_short_day(&self, class: Class) -> bool {
+        Some(class) == self.short_day
+    }
+
+    /// Whether a class is that of `about` and its like.
+    pub(super) fn is_about(&self, class: Class) -> bool {
+        Some(class) == self.about
     }
 
     /// The class of the names of zones.

@@ -16,6 +16,8 @@ pub(super) struct Token {
     pub(super) has_dot: bool,
     /// Whether it is part of an address, a path, a version or a phone number, and never a time.
     pub(super) is_masked: bool,
+    /// Whether it begins with a capital letter.
+    pub(super) is_capital: bool,
     /// Whether it was written with `ä`, `ö` or `ü`.
     pub(super) has_umlaut: bool,
     /// Whether it stands within quotation marks.
@@ -81,6 +83,7 @@ impl Tokens {
             end_before = end;
             let is_masked = masks.covers(start);
             let is_plain = text[start..end].is_ascii();
+            let is_capital = c.is_uppercase();
             let has_umlaut =
                 matches!(kind, Kind::Word { .. }) && text[start..end].contains(['ä', 'ö', 'ü', 'Ä', 'Ö', 'Ü']);
             tokens.list.push(Token {
@@ -90,6 +93,7 @@ impl Tokens {
                 is_glued,
                 has_dot,
                 is_masked,
+                is_capital,
                 has_umlaut,
                 is_quoted: false,
                 is_plain,

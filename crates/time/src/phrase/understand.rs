@@ -314,6 +314,10 @@ impl Understanding<'_> {
             Some(Mark::Until) if point.at > self.here.now => {
                 Meaning::Interval { from: self.here.now, to: point.at, grain: Grain::Second }
             }
+            // Nobody who says by Friday wants to be reminded now.
+            Some(Mark::By) if point.at > self.here.now => {
+                Meaning::Instant { at: point.at, grain: point.grain, within: Some((self.here.now, point.at)) }
+            }
             _ => {
                 let within = if plan.mark.is_none() { self.here.within(&plan.when, point) } else { None };
                 Meaning::Instant { at: point.at, grain: point.grain, within }

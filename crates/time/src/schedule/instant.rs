@@ -403,7 +403,7 @@ mod tests {
             ("2026-03-02T08:00+99:00", "write `tomorrow at 8`"),
             ("tomorrow at 8 call mom", "says more than a time: `call mom`"),
             ("every day at 8", "comes again and again"),
-            ("by friday", "says until when"),
+            ("until friday", "says until when"),
             ("500000w", "further away than the calendar"),
             ("äöüäöüäöü", "write `tomorrow at 8`"),
         ] {

@@ -23,6 +23,8 @@ family! {
     DayRange = "day_range",
     /// `month_range from to year`: from a month to another; the year is that of the second.
     MonthRange = "month_range",
+    /// `rest_of_month from month year`: from a day of a month to its end.
+    RestOfMonth = "rest_of_month",
     /// `year_range from to`: from a year to a later one.
     YearRange = "year_range",
     /// `week_number $1`: a week by its number in the year.
@@ -72,6 +74,10 @@ impl Family {
                 let (from, to, year) = (given.int(0)?, given.int(1)?, given.some_int(2)?);
                 let first = year.map(|year| if from > to { year - 1 } else { year });
                 (from != to).then(|| Some(Atom::DayRange(cal(first, Some(from), None)?, cal(year, Some(to), None)?)))?
+            }
+            Self::RestOfMonth => {
+                let (day, month, year) = (given.some_int(0)?, given.some_int(1)?, given.some_int(2)?);
+                Some(Atom::DayRange(cal(year, month, day)?, cal(year, month, None)?))
             }
             Self::YearRange => {
                 let (from, to) = (given.int(0)?, given.int(1)?);

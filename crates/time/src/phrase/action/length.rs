@@ -32,6 +32,10 @@ family! {
     Lasting = "lasting",
     /// `after_between $1 $2 unit`: from so many to so many of a unit from now.
     AfterBetween = "after_between",
+    /// `within $1`: from now, and due so long from now.
+    Within = "within",
+    /// `from_now $1`: so long, beginning now.
+    FromNow = "from_now",
     /// `after_clock $1 $2`: hours and minutes from now, as on a clock: in 1:30.
     AfterClock = "after_clock",
 }
@@ -59,6 +63,8 @@ impl Family {
                 let more = Dur::of(to - from, unit).filter(|_| from < to)?;
                 atom(Atom::OffsetRange(Dur::of(from, unit)?, more))
             }
+            Self::Within => atom(Atom::Within(given.dur(0)?)),
+            Self::FromNow => atom(Atom::OffsetRange(Dur::of(0.0, Unit::Second)?, given.dur(0)?)),
             Self::AfterClock => match given.value(1) {
                 Value::Digits { value: 0..60, digits: 2, .. } => {
                     let minutes = Dur::of(given.num(1)?, Unit::Minute)?;

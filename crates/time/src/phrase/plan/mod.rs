@@ -116,7 +116,7 @@ impl Plan {
         }
         match self.length {
             Some(_) => self.when.is_empty() || self.when.is_sure(),
-            None if self.mark == Some(Mark::Until) && self.when.cal.month.is_some() => {
+            None if matches!(self.mark, Some(Mark::Until | Mark::By)) && self.when.cal.month.is_some() => {
                 self.when.clone().into_bound().is_sure()
             }
             None => self.when.is_sure() || self.is_stretch_sure(),
@@ -152,6 +152,14 @@ impl Plan {
         self.is_range
     }
 
+    /// Whether it is said from which hour to which.
+    pub(super) fn has_hours(&self) -> bool {
+        let is_clock = |when: &When| !when.clocks.is_empty() && when.cal == Cal::default();
+        let stretch = self.to.as_deref().map(|to| (&self.when, to));
+        let bounds = self.start.as_deref().zip(self.until.as_deref());
+        stretch.or(bounds).is_some_and(|(from, to)| is_clock(from) && is_clock(to))
+    }
+
     /// Whether the end of a stretch is a bare number: from 5 to 10 apples.
     pub(super) fn is_to_bare(&self) -> bool {
         self.is_to_bare
@@ -179,6 +187,18 @@ impl Plan {
         if self.each.is_some_and(|n| n > 1) && (when.cal.month.is_some() || when.of == Some(Unit::Month)) {
             return false;
         }
+        // Every second Tuesday counts Tuesdays, and no seconds.
+        if matches!(self.every, Some((1, Unit::Second))) && when.has_day() {
+            return false;
+        }
+        // Every weekday has its days; those that are named besides are others.
+        if matches!(self.every, Some((_, Unit::Workday | Unit::Weekend))) && when.days.is_some() {
+            return false;
+        }
+        // Every ten minutes until five: five is the end, and no time of the day.
+        if matches!(self.every, Some((_, Unit::Minute | Unit::Hour))) && !when.clocks.is_empty() {
+            return false;
+        }
         // Two hours a day are a length; every day 19 h is a time.
         let is_time = |clock: &Clock| clock.is_worded && clock.hour > 12;
         let is_weak = when.clocks.iter().any(|clock| clock.is_weak && !is_time(clock)) && when.part.is_none();
@@ -195,7 +215,10 @@ impl Plan {
             return false;
         }
         let is_once = when.is_now || when.offset.is_some() || when.ahead.is_some() || when.rel.is_some();
-        let is_stretch = when.period.is_some() || when.season.is_some() || when.edge.is_some_and(|edge| edge > 1);
+        let is_stretch = when.period.is_some()
+            || when.season.is_some()
+            || when.window.is_some()
+            || when.edge.is_some_and(|edge| edge > 1);
         if is_weak || is_once || is_stretch {
             return false;
         }

@@ -8,6 +8,9 @@ use crate::phrase::atom::{Atom, Cal, Clock, Dur, Mark, Unit, Which};
 use crate::phrase::list::LIST_MAX;
 use crate::phrase::when::When;
 
+/// How many hours something takes at most that comes daily.
+const HOURS_MAX: i64 = 12;
+
 impl Plan {
     /// Adds an atom, unless it does not go with what is there; then the plan is of no more use.
     pub(super) fn push(&mut self, atom: Atom) -> bool {
@@ -15,6 +18,10 @@ impl Plan {
             atom,
             Atom::Every { .. } | Atom::Each(_) | Atom::EachPart(_) | Atom::Weekday { which: Which::Each, .. }
         );
+        // Once every two days comes again and again.
+        if begins_series && self.count == Some(1) {
+            self.count = None;
+        }
         if begins_series && !self.is_recurring() && !self.is_list_open {
             self.bound_series();
         }
@@ -36,6 +43,7 @@ impl Plan {
             Atom::OffsetRange(from, more) => {
                 self.push_point(Atom::Offset(from)) && self.push_end(When { offset: Some(more), ..When::default() })
             }
+            Atom::Within(dur) => self.push_mark(Mark::By) && self.push_point(Atom::Offset(dur)),
             Atom::PartBeside { part, days } => {
                 let day = Dur::of(1.0, Unit::Day).map(|day| if days < 0 { day.negated() } else { day });
                 day.is_some_and(|day| self.push(Atom::Shift(day))) && self.push(Atom::Part { part, is_weak: false })
@@ -92,6 +100,10 @@ impl Plan {
         if self.every.is_some() || self.each.is_some() || self.to.is_some() || self.length.is_some() {
             return false;
         }
+        // Every weekday at 8 and every weekend at 10: the second names other days.
+        if matches!(unit, Unit::Workday | Unit::Weekend) && self.when.days.is_some() {
+            return false;
+        }
         self.every = Some((n, unit));
         self.is_list_open = false;
         self.target = Target::Main;
@@ -124,7 +136,9 @@ impl Plan {
     /// Whether a length may as well be the time of day that a series lacks: `every day 19 h`.
     fn may_be_clock(&self, dur: Dur) -> bool {
         let is_of_days = self.is_recurring() && self.every.is_none_or(|(_, unit)| unit >= Unit::Day);
-        is_of_days && dur.finest < Unit::Day && !self.when.has_time()
+        // Tous les jours à 8h, 14h et 20h: hours after hours are a list.
+        let is_hours = dur.elapsed_seconds() > HOURS_MAX * 3600 && !self.when.clocks.is_empty();
+        is_of_days && dur.finest < Unit::Day && (!self.when.has_time() || is_hours)
     }
 
     fn push_length(&mut self, dur: Dur) -> bool {
@@ -164,13 +178,19 @@ impl Plan {
         if was_open && !self.is_each_open && matches!(atom, Atom::Part { .. }) && !self.when.clocks.is_empty() {
             return false;
         }
+        // Saturday and at nine: another day was to follow.
+        let is_day_open = was_open && !self.is_each_open && self.has_and && self.when.days.is_some();
+        if is_day_open && self.when.clocks.is_empty() && matches!(atom, Atom::Clock(_)) {
+            return false;
+        }
         // `for 3 hours from 10 am`; but `20 minutes tomorrow` is two things.
         let is_after_length = self.length.is_some() && self.target == Target::Main && self.when.is_empty();
         if is_after_length && !self.is_recurring() && self.mark != Some(Mark::From) {
             return false;
         }
         // Monday after 5 is a time of Monday; what else follows belongs to something else.
-        if self.is_after_day && !matches!(atom, Atom::Clock(_) | Atom::Part { .. } | Atom::Zone(_)) {
+        let is_of_day = self.is_after_day && self.target == Target::Main;
+        if is_of_day && !matches!(atom, Atom::Clock(_) | Atom::Part { .. } | Atom::Zone(_)) {
             return false;
         }
         // From May to July is said to the month; a day that follows belongs to something else.
@@ -190,6 +210,8 @@ impl Plan {
                 }
                 self.push_beside(atom, is_recurring)
             }
+            // October 26, 10:00 - 11:00 2027; the first Monday 1 to 3 pm of next month.
+            Target::To if self.completes_first(atom) => self.when.push(atom, false),
             // `1-2-3` is not from the second of January to three.
             Target::To if is_weak_clock && self.when.clocks.is_empty() => false,
             // From 14 to 16 is no day of the month.
@@ -204,6 +226,24 @@ impl Plan {
             Target::Until => self.until.as_mut().is_some_and(|when| when.push(atom, false)),
             Target::Except => self.push_except(atom, was_open),
         }
+    }
+
+    /// Whether a piece after the clock that ends a stretch belongs to the day that begins it: the year of its date, the month of the Monday that
+    /// is counted.
+    fn completes_first(&self, atom: Atom) -> bool {
+        let is_to_clock = self.to.as_ref().is_some_and(|to| !to.clocks.is_empty() && !to.has_day());
+        let (cal, is_counted) = (self.when.cal, !self.when.nths.is_empty());
+        let is_date = cal.month.is_some() && cal.day.is_some() && cal.year.is_none();
+        let is_in_nothing = cal == Cal::default() && self.when.period.is_none() && self.when.of.is_none();
+        is_to_clock
+            && !self.when.clocks.is_empty()
+            && match atom {
+                Atom::Cal { cal: Cal { year: Some(_), month: None, day: None }, .. } => is_date,
+                Atom::Cal { cal: Cal { month: Some(_), day: None, .. }, .. } | Atom::Period { .. } | Atom::Of(_) => {
+                    is_counted && is_in_nothing
+                }
+                _ => false,
+            }
     }
 
     /// Whether a stretch begins with a time of day, and the end of it has none so far.
@@ -304,16 +344,26 @@ impl Plan {
             Mark::To => false,
             Mark::Until if is_recurring => self.begin_until(),
             Mark::Until if self.when.is_empty() => is_unmarked && self.mean(mark),
-            Mark::Until => self.push_mark(Mark::To),
+            Mark::Until => !self.is_weeks() && self.push_mark(Mark::To),
+            // Today by six, every Friday by early evening: a time of that day.
+            Mark::By if (is_recurring || (is_unmarked && self.when.has_day())) && !self.when.has_time() => {
+                (self.is_after_day, self.is_list_open) = (true, true);
+                self.target == Target::Main && self.to.is_none()
+            }
+            Mark::By if is_recurring => self.begin_until(),
+            Mark::By => self.when.is_empty() && is_unmarked && self.mean(mark),
             Mark::Before if !is_recurring && self.when.is_empty() => is_unmarked && self.mean(mark),
+            // The weekend before Easter is one weekend, and no time until Easter.
             Mark::Before => self.push_mark(Mark::Until),
             Mark::After if !is_recurring && is_unmarked && self.when.has_day() && self.when.clocks.is_empty() => {
                 self.is_after_day = true;
                 self.target == Target::Main && self.to.is_none() && self.mean(mark)
             }
             Mark::After => self.when.is_empty() && is_unmarked && self.mean(mark),
+            // From the 8th on to the 9th; from 8 on to 9 o'clock is a change, and no stretch.
             Mark::Onto => {
-                let is_date = self.mark == Some(Mark::From) || self.when.cal.day.is_some();
+                let is_from = self.mark == Some(Mark::From) && self.when.has_day();
+                let is_date = self.when.cal.day.is_some() || is_from;
                 self.target == Target::Main && !is_recurring && is_date && self.begin_to()
             }
             Mark::Starting => self.begin_start(),
@@ -335,6 +385,11 @@ impl Plan {
                 fits
             }
         }
+    }
+
+    /// Whether a week or a weekend was named, before which another day can stand.
+    fn is_weeks(&self) -> bool {
+        matches!(self.when.period, Some((Unit::Week | Unit::Weekend, _)))
     }
 
     /// The point that follows is meant as `mark` says, and has to follow.

@@ -313,8 +313,9 @@ impl Here {
         let today = self.local.date();
         if let Some((Unit::Month, rel)) = when.period {
             let month = add_months(today.first_of_month(), rel)?;
-            let date = Date::new(month.year(), month.month(), day as i8);
-            return date.map(Day::exact).map_err(|_| Why::of("no such day"));
+            let date = Date::new(month.year(), month.month(), day as i8).map_err(|_| Why::of("no such day"))?;
+            let is_named = when.days.is_none_or(|(days, _)| has_weekday(days, date));
+            return if is_named { Ok(Day::exact(date)) } else { Err(no_such(date)) };
         }
         let mut month = from.first_of_month();
         for _ in 0..=14 {

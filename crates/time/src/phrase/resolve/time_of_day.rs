@@ -83,6 +83,7 @@ pub(in crate::phrase) fn time_of(part: DayPart, is_dated: bool, habits: &Habits)
         DayPart::EarlyMorning => 6,
         DayPart::Morning => 9,
         DayPart::Noon => 12,
+        DayPart::AfterLunch => 13,
         DayPart::Afternoon => 15,
         DayPart::Evening => 18,
         DayPart::Night | DayPart::Tonight => 21,

@@ -12,6 +12,8 @@ use crate::phrase::stretch::{add_days, tomorrow};
 use crate::phrase::when::When;
 
 const NOON: i8 = 12;
+const AFTER_LUNCH: i8 = 13;
+const AFTERNOON_END: i8 = 17;
 const EVENING: i8 = 18;
 const NIGHT: i8 = 21;
 /// Until then it is early in the morning.
@@ -39,6 +41,7 @@ impl Here {
             DayPart::EarlyMorning => (self.hours.early, date, LATE_MORNING),
             DayPart::Morning => (self.hours.morning, date, NOON),
             DayPart::Afternoon => (NOON, date, EVENING),
+            DayPart::AfterLunch => (AFTER_LUNCH, date, AFTERNOON_END),
             DayPart::Evening => (EVENING, next, 0),
             DayPart::Tonight => (EVENING, next, self.hours.morning),
             DayPart::Night => (NIGHT, next, self.hours.morning),

@@ -47,6 +47,7 @@ impl When {
             | Atom::EdgeOf(..)
             | Atom::DayRange(..)
             | Atom::OffsetRange(..)
+            | Atom::Within(_)
             | Atom::PartBeside { .. }
             | Atom::ClockRange(..)
             | Atom::Between(..)

@@ -58,6 +58,7 @@ impl When {
             | Atom::EdgeOf(..)
             | Atom::DayRange(..)
             | Atom::OffsetRange(..)
+            | Atom::Within(_)
             | Atom::PartBeside { .. }
             | Atom::ClockRange(..)
             | Atom::Between(..)
@@ -198,6 +199,8 @@ impl When {
 
     fn takes_period(&self, unit: Unit) -> bool {
         let is_week_of_day = self.days.is_some() && unit == Unit::Week;
+        // Tuesday the 4th of next month.
+        let is_month_of_day = self.cal.day.is_some() && unit == Unit::Month;
         let is_of = !self.nths.is_empty() || self.cal.day.is_some() || self.cal.month.is_some();
         self.period.is_none()
             && self.window.is_none()
@@ -205,7 +208,7 @@ impl When {
             && !self.is_from_now()
             && self.rel.is_none()
             && self.cal.year.is_none()
-            && (self.days.is_none() || is_week_of_day || !self.nths.is_empty())
+            && (self.days.is_none() || is_week_of_day || is_month_of_day || !self.nths.is_empty())
             && (self.feast.is_none() || unit == Unit::Year)
             && (is_of || self.cal == Cal::default())
     }
