@@ -37,8 +37,10 @@ pub mod known {
     pub use punctual_core::event::{End as EventEnd, Offset};
     pub use punctual_core::key::Scope;
     pub use punctual_core::occurrence::{AttemptStatus, StateKind, Why};
+    pub use punctual_core::quiet::ends_at as quiet_until;
     pub use punctual_core::reminder::{Address, Priority, ReminderStatus};
     pub use punctual_core::scope::default_at as default_offsets_at;
+    pub use punctual_core::user::{Except, QuietHours};
 }
 
 /// One request and its answer.

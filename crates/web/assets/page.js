@@ -1,25 +1,25 @@
 // What the page can do beside its forms and links. Everything works without it.
 const $ = (what, from = document) => from.querySelector(what);
 const all = (what, from = document) => [...from.querySelectorAll(what)];
-const body = document.body;
+const body = document.body, on = addEventListener, focused = () => document.activeElement;
 
 // --- Swaps: a page is fetched whole, and its parts take the place of the old ones. Focus and what was typed stay.
 // What is fetched beside what somebody does takes no words from the page that follows.
 const ASIDE = { headers: { "x-part": "1" } }, ASKED = { headers: { "x-part": "asked" } };
 async function load(url, options = {}) {
-  const answer = await fetch(url, { ...options, headers: { accept: "text/html", ...options.headers }, credentials: "same-origin" });
+  const answer = await fetch(url, { ...options, headers: { accept: "text/html", ...options.headers } });
   if (new URL(answer.url).pathname === "/sign-in") return void location.assign(answer.url);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   page.address = answer.url;
   return page;
 }
 // Whether somebody writes in a part, or mends what they wrote: it waits, so that nothing is lost.
-const isWrittenIn = (part) => $("[role=alert]", part) || all("input:not([type=checkbox],[type=hidden]),textarea,select", part).some((one) => one === document.activeElement || (one.value !== (one.defaultValue ?? one.value)));
+const isWrittenIn = (part) => $("[role=alert]", part) || all("input:not([type=checkbox],[type=hidden]),textarea,select", part).some((one) => one === focused() || (one.value !== (one.defaultValue ?? one.value)));
 function swap(page, what) {
   for (const old of all(what)) {
     const now = old.id && page.getElementById(old.id);
     if (!now || now.outerHTML === old.outerHTML || isWrittenIn(old)) continue;
-    const at = old.contains(document.activeElement) && document.activeElement;
+    const at = old.contains(focused()) && focused();
     const path = at && (at.id ? "#" + CSS.escape(at.id) : at.getAttribute("href") ? `[href="${CSS.escape(at.getAttribute("href"))}"]` : null);
     const open = all("details[open][id]", old).map((one) => one.id), chosen = all(":checked[value]", old).map((one) => one.value);
     const known = new Set(all("[data-id]", old).map((one) => one.dataset.id));
@@ -39,9 +39,9 @@ function show(page, keepsAddress) {
   if (!keepsAddress && page.address !== location.href) history.pushState({}, "", page.address);
   ticked();
 }
-addEventListener("popstate", async () => { const page = await load(location.href); if (page) show(page, true); });
+on("popstate", async () => { const page = await load(location.href); if (page) show(page, true); });
 let sending = Promise.resolve(), pending = 0;
-addEventListener("submit", (event) => {
+on("submit", (event) => {
   const form = event.target;
   if (form.method === "dialog" || !form.matches("[data-swap]")) return;
   event.preventDefault();
@@ -63,27 +63,26 @@ async function send(form, action, data) {
       if (!isWrittenIn(form)) refresh();
       return;
     }
-    const at = document.activeElement?.id;
+    const at = focused()?.id;
     show(page);
     if (form.matches("[data-add] form")) $("#sentence")?.focus(); else if (at) document.getElementById(at)?.focus();
     news?.postMessage({ heard: { own: true } });
   } catch { location.reload(); } finally { pending -= 1; form.ariaBusy = null; }
 }
 
-// --- Folded parts that are fetched when somebody unfolds them.
-addEventListener("toggle", async (event) => {
+// --- Folded parts, fetched when somebody unfolds them.
+on("toggle", async (event) => {
   const part = event.target.open && $("[data-from]", event.target);
   if (!part) return;
   const page = await load(part.dataset.from, ASKED).catch(() => 0);
   if (page) part.replaceWith($("div", page));
 }, true);
 
-// --- Live: one stream a browser. The tab that holds the lock has it, and tells the others.
-let news = null, waits = 0, again = 0;
-const live = () => all("[data-live]");
+// --- Live: one stream a browser. The tab that leads has it, and tells the others.
+let news, waits, again, leads, source, lost, unheard = 1;
 function heard(heard) {
   const concerns = (names, name) => !name || !names || names.includes(name); // News that names nobody may concern anybody.
-  const wanted = live().some((part) => heard.own || part.dataset.live.split(" ").some((kind) => heard.kinds.some((one) => one.startsWith(kind))) &&
+  const wanted = all("[data-live]").some((part) => heard.own || part.dataset.live.split(" ").some((kind) => heard.kinds.some((one) => one.startsWith(kind))) &&
     concerns(heard.reminders, part.dataset.liveReminder) && concerns(heard.users, part.dataset.liveUser));
   if (wanted) refresh();
 }
@@ -96,18 +95,16 @@ async function refresh() {
   setTimeout(() => { waits = 0; if (again) refresh(); }, Math.min(5000, Math.max(250, 8 * (performance.now() - begun))));
 }
 function state(is) {
-  if (is === "lost" && !body.classList.contains("is-lost")) { body.classList.remove("is-live"); body.classList.add("is-lost"); $("#lost").textContent = body.dataset.lost; }
-  if (is === "live") {
-    const was = body.classList.contains("is-lost");
-    body.classList.remove("is-lost"); body.classList.add("is-live");
-    if (was) { $("#lost").textContent = ""; refresh(); }
-  }
+  const was = body.className, banner = $("#lost");
+  if (was === (body.className = "is-" + is)) return;
+  banner.textContent = is === "lost" ? body.dataset.lost : was && body.dataset.back;
+  if (was && is === "live") { refresh(); setTimeout(() => { if (body.className === "is-live") banner.textContent = ""; }, 4000); }
 }
 function follow() {
-  let lost;
-  const source = new EventSource("/stream");
+  if (!leads) return;
+  source = new EventSource("/stream");
   const tell = (message) => { news.postMessage(message); take(message); };
-  source.onopen = () => { clearTimeout(lost); lost = 0; tell({ state: "live" }); };
+  source.onopen = () => { lost = clearTimeout(lost); tell({ state: "live" }); };
   source.onerror = () => {
     lost ||= setTimeout(() => tell({ state: "lost" }), 700);
     if (source.readyState === EventSource.CLOSED) setTimeout(async () => {
@@ -120,12 +117,22 @@ function follow() {
 function take(message) { if (message.state) state(message.state); else if (message.heard) heard(message.heard); }
 if (body.dataset.form && "BroadcastChannel" in window) {
   news = new BroadcastChannel("punctual");
-  news.onmessage = (event) => { if (event.data.ask) { if (body.classList.contains("is-live") && body.leads) news.postMessage({ state: "live" }); } else take(event.data); };
+  news.onmessage = ({ data }) => {
+    if (data.ask) { if (leads) news.postMessage({ state: body.className.slice(3) }); return; }
+    unheard = 0;
+    if (leads && data.state) { leads = 0; source.close(); lost = clearTimeout(lost); }
+    take(data);
+  };
   news.postMessage({ ask: 1 });
-  const lead = () => { body.leads = true; follow(); return new Promise(() => {}); };
-  if (navigator.locks) navigator.locks.request("punctual-stream", lead); else lead();
-  addEventListener("visibilitychange", () => { if (!document.hidden && (again || live().length)) refresh(); });
-  setInterval(() => { if (!document.hidden && $("[data-each-minute]")) refresh(); }, 60000);
+  const lead = () => { leads = 1; follow(); return new Promise(() => {}); };
+  // Plain http has no locks: a tab that is not answered leads, and one that hears another lead stops.
+  const seek = () => {
+    if (!leads && !document.hidden) { if (unheard++) lead(); else news.postMessage({ ask: 1 }); }
+    setTimeout(seek, 1000 + 500 * Math.random());
+  };
+  if (navigator.locks) navigator.locks.request("punctual-stream", lead); else setTimeout(seek, 100 + 200 * Math.random());
+  on("visibilitychange", () => { if (!document.hidden && (again || $("[data-live]"))) refresh(); });
+  setInterval(() => { if ($("[data-each-minute]")) refresh(); }, 60000);
 }
 
 // --- Quick-add: what was understood is marked and said back while somebody types.
@@ -134,26 +141,26 @@ async function understand(field) {
   const box = field.closest("[data-add]"), text = field.value, mine = ++asked;
   const over = $(".over", box) ?? field.before(Object.assign(document.createElement("div"), { className: "over", ariaHidden: "true" })) ?? $(".over", box);
   if (!text.trim()) { over.replaceChildren(); $(".said", box).replaceChildren(); return; }
-  const answer = await fetch("/add/understood?" + new URLSearchParams({ text, user: body.dataset.user }), { credentials: "same-origin" }).catch(() => null);
-  if (!answer?.ok || mine !== asked) return;
+  const answer = await fetch("/add/understood?" + new URLSearchParams({ text, user: body.dataset.user })).catch(() => 0);
+  if (!answer.ok || mine !== asked) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   over.replaceChildren(...($(".over", page)?.childNodes ?? []));
   over.scrollLeft = field.scrollLeft;
   $(".said", box).replaceChildren(...($(".said", page)?.childNodes ?? []));
 }
 
-// --- Search as somebody types: a form that gets, and the part that it is about.
+// --- Search as somebody types: a form that gets, and the part it is about.
 let typed;
-addEventListener("input", (event) => {
+on("input", (event) => {
   const field = event.target;
-  if (field.matches("[data-add] #sentence")) { clearTimeout(typed); typed = setTimeout(() => understand(field), 90); }
+  if (field.id === "sentence") { clearTimeout(typed); typed = setTimeout(() => understand(field), 90); }
   const form = field.closest("form[data-as-you-type]");
   if (form) {
     clearTimeout(typed);
-    typed = setTimeout(async () => {
+    const mine = typed = setTimeout(async () => {
       const url = form.getAttribute("action") + "?" + new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
       const page = await load(url, ASKED);
-      if (page) { history.replaceState({}, "", page.address); swap(page, "[data-found]"); }
+      if (page && mine === typed && form.isConnected) { history.replaceState({}, "", page.address); swap(page, "[data-found]"); }
     }, 120);
   }
   if (field.matches("[data-all]")) for (const box of all(`input[name="${field.dataset.all}"]`)) box.checked = field.checked;
@@ -166,88 +173,95 @@ function ticked() {
   }
 }
 
-// --- The palette: pages, actions on this page, reminders.
-const palette = $("#palette"), list = $("#palette-list");
-let found = [], sought = 0;
+// --- The palette: pages, what can be done here, people, reminders.
+const palette = $("#palette"), list = $("#palette-list"), wish = $("#palette input");
+let found = [], sought = 0, people;
+const fits = (words) => ({ text }) => words.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
 function choices(words) {
-  const fits = (text) => words.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
-  const links = all("nav a[data-go]").map((a) => ({ text: a.textContent.trim(), note: "g " + a.dataset.go, go: () => a.click(), key: a.href }));
-  const acts = all("main form button, main a.button").filter((one) => one.offsetParent).map((one) => ({ text: one.getAttribute("aria-label") ?? one.textContent.trim(), note: "↵", go: () => one.click() }));
+  const links = all("nav a[data-go]").map((a) => ({ text: a.textContent.trim(), note: "g " + a.dataset.go, go: () => a.click() }));
+  const acts = all("main form button, main a.button").filter((one) => one.checkVisibility() && (words || !one.matches(".danger,.link"))).map((one) => {
+    const of = $("a,h1", one.closest(".ask,[data-id],#reminder") ?? one)?.textContent.trim(), text = one.ariaLabel ?? one.textContent.trim();
+    return { text: of ? `${text} · ${of}` : text, note: "↵", go: () => one.click() };
+  });
   const seen = new Set();
-  return [...links, ...acts].filter((one) => one.text && fits(one.text) && !seen.has(one.text) && seen.add(one.text)).slice(0, 8);
+  return (words ? [...links, ...acts] : [...acts.slice(0, 4), ...links]).filter((one) => one.text && fits(words)(one) && !seen.has(one.text) && seen.add(one.text)).slice(0, words ? 8 : 14);
 }
 function draw(entries, at = 0) {
   found = entries;
   list.replaceChildren(...entries.map((one, index) => {
-    const item = document.createElement("li"), name = document.createElement("span"), note = document.createElement("small");
-    Object.assign(item, { id: "choice-" + index, role: "option", ariaSelected: String(index === at) });
-    name.textContent = one.text; note.textContent = one.note ?? "";
+    const [item, name, note] = ["li", "span", "small"].map((tag) => document.createElement(tag));
+    Object.assign(item, { id: "choice-" + index, role: "option", ariaSelected: index === at });
+    name.textContent = one.text; note.textContent = one.note;
     item.append(name, note);
     item.onclick = () => { palette.close(); one.go(); };
     return item;
   }));
-  $("input", palette).setAttribute("aria-activedescendant", entries.length ? "choice-" + at : "");
+  wish.setAttribute("aria-activedescendant", entries.length ? "choice-" + at : "");
   list.children[at]?.scrollIntoView({ block: "nearest" });
 }
-function openPalette() { if (!palette || palette.open) return; palette.showModal(); $("input", palette).value = ""; draw(choices("")); }
+function openPalette() { if (!palette || palette.open) return; palette.showModal(); people = null; wish.value = ""; draw(choices("")); }
 palette?.addEventListener("input", async () => {
-  const words = $("input", palette).value, mine = ++sought;
+  const words = wish.value, mine = ++sought;
   draw(choices(words));
   if (words.trim().length < 2) return;
-  const page = await load("/reminders?" + new URLSearchParams({ q: words, user: body.dataset.user }), ASKED).catch(() => null);
-  if (!page || mine !== sought) return;
-  const hits = all("[data-found] a.what", page).slice(0, 8).map((a) => ({ text: a.textContent.trim(), go: () => location.assign(a.href) }));
-  draw([...choices(words), ...hits]);
+  people ??= load("/people", ASKED).catch(() => 0);
+  const pages = await Promise.all([people, load("/reminders?" + new URLSearchParams({ q: words, user: body.dataset.user }), ASKED).catch(() => 0)]);
+  if (mine !== sought) return;
+  const hits = ([page, what]) => all(what, page || palette).map((a) => ({ text: a.textContent.trim(), note: $("h1", page).textContent, go: () => location.assign(a.href) }));
+  const [humans, reminders] = [[pages[0], "#people a.what"], [pages[1], "[data-found] a.what"]].map(hits);
+  draw([...choices(words), ...humans.filter(fits(words)), ...reminders].slice(0, 16));
 });
 palette?.addEventListener("keydown", (event) => {
   const at = found.findIndex((_, index) => list.children[index].ariaSelected === "true");
   // A search field would only empty itself.
   if (event.key === "Escape") { event.preventDefault(); palette.close(); }
-  if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); draw(found, (at + (event.key === "ArrowDown" ? 1 : found.length - 1)) % found.length || 0); }
+  const step = { ArrowDown: 1, ArrowUp: found.length - 1 }[event.key];
+  if (step) { event.preventDefault(); draw(found, (at + step) % found.length || 0); }
   if (event.key === "Enter" && found[at]) { event.preventDefault(); palette.close(); found[at].go(); }
 });
-addEventListener("click", (event) => {
-  if (event.target.closest("[data-palette]")) openPalette();
-  if (event.target.closest("[data-close]")) event.target.closest(".toast").remove();
-  if (event.target === palette || event.target === $("#keys")) event.target.close();
+on("click", ({ target }) => {
+  if (target.closest("[data-palette]")) openPalette();
+  if (target.closest("[data-close]")) target.closest(".toast").remove();
+  if (target.matches("dialog")) target.close();
 });
 
 // --- Keys.
 let went = 0;
-addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); return openPalette(); }
-  const field = event.target.closest("input,textarea,select,dialog"); // One in a dialog that was just closed takes no letters.
-  if (event.ctrlKey || event.metaKey || event.altKey || (field && !field.closest("dialog:not([open])"))) return;
-  const to = went && performance.now() - went < 1500 && $(`nav a[data-go="${CSS.escape(event.key)}"]`);
-  went = event.key === "g" ? performance.now() : 0;
+on("keydown", (event) => {
+  const { key, target } = event, held = event.ctrlKey || event.metaKey;
+  if (held && key.toLowerCase() === "k") { event.preventDefault(); return openPalette(); }
+  const field = target.closest("input,textarea,select,dialog"); // One in a dialog that was just closed takes no letters.
+  if (held || event.altKey || (field && !field.closest("dialog:not([open])"))) return;
+  const to = went && performance.now() - went < 1500 && $(`nav a[data-go="${CSS.escape(key)}"]`);
+  went = key === "g" ? performance.now() : 0;
   if (to) return void to.click();
-  if (event.key === "?") $("#keys")?.showModal();
-  else if (event.key === "z") $("[data-undo]")?.click();
-  else if (event.key === "n" || event.key === "/") { const field = $(`main [data-key="${event.key}"]`); if (field) { event.preventDefault(); field.focus(); } else if (event.key === "/") { event.preventDefault(); openPalette(); } else location.assign("/"); }
-  else if (event.key === "j" || event.key === "k") {
-    const rows = all("main a.what"), at = rows.indexOf(document.activeElement);
-    rows[event.key === "j" ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0)]?.focus();
+  if (key === "?") $("#keys")?.showModal();
+  else if (key === "z") $("[data-undo]")?.click();
+  else if (key === "n" || key === "/") { const field = $(`main [data-key="${key}"]`); event.preventDefault(); if (field) field.focus(); else if (key === "/") openPalette(); else location.assign("/"); }
+  else if (key === "j" || key === "k") {
+    const rows = all("main a.what"), at = rows.indexOf(focused());
+    rows[key === "j" ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0)]?.focus();
   }
 });
 
-// --- Lists in an order: by drag, or with Alt and the arrows. The form around the list is sent when the order has changed.
-function sorted(parent) { parent.closest("form")?.requestSubmit(); }
-addEventListener("dragstart", (event) => event.target.closest?.("[data-sortable] > [draggable]")?.classList.add("is-dragged"));
-addEventListener("dragover", (event) => {
+// --- Lists in an order: by drag, or with Alt and the arrows. The form around a list is sent when its order has changed.
+const sorted = (list) => list.closest("form")?.requestSubmit();
+on("dragstart", (event) => event.target.closest?.("[data-sortable] > [draggable]")?.classList.add("is-dragged"));
+on("dragover", (event) => {
   const moved = $(".is-dragged"), over = event.target.closest?.("[data-sortable] > *");
   if (!moved || !over || over.parentNode !== moved.parentNode) return;
   event.preventDefault();
   const { top, height } = over.getBoundingClientRect();
   over[event.clientY < top + height / 2 ? "before" : "after"](moved);
 });
-addEventListener("dragend", () => { const moved = $(".is-dragged"); if (moved) { moved.classList.remove("is-dragged"); sorted(moved.parentNode); } });
-addEventListener("keydown", (event) => {
-  const row = event.altKey && event.target.closest("[data-sortable] > *");
-  if (!row || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+on("dragend", () => { const moved = $(".is-dragged"); if (moved) { moved.classList.remove("is-dragged"); sorted(moved.parentNode); } });
+on("keydown", (event) => {
+  const move = { ArrowUp: "before", ArrowDown: "after" }[event.key], row = move && event.altKey && event.target.closest("[data-sortable] > *");
+  if (!row) return;
   event.preventDefault();
-  const other = event.key === "ArrowUp" ? row.previousElementSibling : row.nextElementSibling;
+  const other = move === "before" ? row.previousElementSibling : row.nextElementSibling;
   if (!other) return;
-  other[event.key === "ArrowUp" ? "before" : "after"](row);
+  other[move](row);
   event.target.focus(); sorted(row.parentNode);
 });
 

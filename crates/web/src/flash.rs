@@ -16,6 +16,8 @@ use crate::texts::trouble;
 /// The name of the cookie. It holds no secret, so servers beside each other may share it.
 const NAME: &str = "punctual-said";
 const TEXT_CHARS_MAX: usize = 300;
+/// A page has 40 reminders; their ids and the text fit into a cookie of 4 kB.
+const UNDO_MANY_MAX: usize = 50;
 
 /// Something that was done, or could not be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +27,9 @@ pub(crate) struct Flash {
     /// Undo: the reminder, and what takes back what was done to it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) undo: Option<(String, String)>,
+    /// The same for many at once.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) undo_many: Option<(Vec<String>, String)>,
     /// Whether it could not be done.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub(crate) is_problem: bool,
@@ -32,12 +37,18 @@ pub(crate) struct Flash {
 
 impl Flash {
     pub(crate) fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), undo: None, is_problem: false }
+        Self { text: text.into(), undo: None, undo_many: None, is_problem: false }
     }
 
     /// Something that `verb` takes back.
     pub(crate) fn undoable(text: impl Into<String>, reminder: &str, verb: &str) -> Self {
         Self { undo: Some((reminder.to_owned(), verb.to_owned())), ..Self::done(text) }
+    }
+
+    /// Something done to many that `verb` takes back. Of very many nothing is offered: a browser keeps no cookie that large.
+    pub(crate) fn undoable_many(text: impl Into<String>, reminders: Vec<String>, verb: &str) -> Self {
+        let undo_many = (reminders.len() <= UNDO_MANY_MAX).then(|| (reminders, verb.to_owned()));
+        Self { undo_many, ..Self::done(text) }
     }
 
     pub(crate) fn problem(text: impl Into<String>) -> Self {

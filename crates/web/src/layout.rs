@@ -117,6 +117,7 @@ pub(crate) fn page(v: &Viewer, place: Option<Place>, title: &str, main: &Markup,
             (head(title))
             body data-form=(v.form_token()) data-lost=(m.t(t::LOST)) data-back=(m.t(t::BACK)) data-user=(v.person) {
                 a.skip href="#main" { (m.t(t::SKIP)) }
+                div #lost role="status" aria-live="polite" {}
                 div.frame {
                     (rail(v, place))
                     main #main tabindex="-1" {
@@ -125,7 +126,6 @@ pub(crate) fn page(v: &Viewer, place: Option<Place>, title: &str, main: &Markup,
                         (toast(v, said))
                     }
                 }
-                div #lost role="status" aria-live="polite" {}
                 (palette(v))
                 (keys(m))
             }
@@ -237,6 +237,14 @@ fn toast(v: &Viewer, said: Option<&Flash>) -> Markup {
                             button.link type="submit" data-undo { (m.t(t::UNDO)) }
                         }))
                     }
+                    @if let Some((ids, verb)) = &said.undo_many {
+                        (form(v, "/reminders/many", html! {
+                            input type="hidden" name="back" value=(v.here);
+                            input type="hidden" name="verb" value=(verb);
+                            @for id in ids { input type="hidden" name="id" value=(id); }
+                            button.link type="submit" data-undo { (m.t(t::UNDO)) }
+                        }))
+                    }
                     button.link type="button" data-close aria-label=(m.t(t::CLOSE)) { "✕" }
                 }
             }
@@ -264,7 +272,9 @@ fn keys(m: &Manner) -> Markup {
         ("/", t::KEY_FIND),
         ("g", t::KEY_GO),
         ("j k", t::KEY_MOVE),
+        ("Alt ↑ ↓", t::KEY_SORT),
         ("z", t::KEY_UNDO),
+        ("Esc", t::KEY_CLOSE),
         ("?", t::KEY_HELP),
     ];
     html! {

@@ -43,7 +43,7 @@ mod stream;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
 
@@ -66,6 +66,11 @@ pub fn router(house: Arc<dyn House>) -> Router {
         .layer(map_response(guarded))
         .merge(assets::routes())
         .with_state(house)
+}
+
+/// The page about an address at which there is nothing, for somebody who asked for it with these headers.
+pub async fn missing(house: &dyn House, headers: &HeaderMap) -> Response {
+    guarded(trouble::page(house, headers, &trouble::Trouble::NotFound).await).await
 }
 
 /// What every page says to the browser beside itself.

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use punctual_client::wire;
 use punctual_time::phrase::Lang;
+use punctual_time::schedule::Schedule;
 use punctual_time::zone::Zone;
 
 use crate::texts::{Text, time as t};
@@ -35,13 +36,21 @@ impl Manner {
         let zone = Zone::named(zone).unwrap_or_else(|_| Zone::utc());
         let own: Option<Lang> = user.and_then(|user| user.language.as_deref()).and_then(|tag| tag.parse().ok());
         let lang = own.or_else(|| accepted(headers)).or_else(|| settings.language.parse().ok()).unwrap_or(Lang::En);
-        Self { lang: written(lang), zone, now, is_american: is_american(headers) }
+        let lang = written(lang);
+        Self { lang, zone, now, is_american: lang == Lang::En && is_american(headers) }
     }
 
     /// Of somebody who has not signed in.
     pub(crate) fn of_stranger(headers: &HeaderMap) -> Self {
         let lang = written(accepted(headers).unwrap_or(Lang::En));
-        Self { lang, zone: Zone::utc(), now: Timestamp::UNIX_EPOCH, is_american: is_american(headers) }
+        let is_american = lang == Lang::En && is_american(headers);
+        Self { lang, zone: Zone::utc(), now: Timestamp::UNIX_EPOCH, is_american }
+    }
+
+    /// The same reader in this zone at this time.
+    #[cfg(test)]
+    pub(crate) fn at(self, zone: Zone, now: Timestamp) -> Self {
+        Self { zone, now, ..self }
     }
 
     /// The tag of the language, for `lang`.
@@ -240,10 +249,14 @@ impl Manner {
         }
     }
 
-    /// A schedule in words. It says its zone, which is left out where that is the viewer's own.
-    pub(crate) fn schedule<'a>(&self, summary: &'a str) -> &'a str {
+    /// A schedule in the viewer's words; the API says it in those of the reminder's user. Its zone is left out where that is the viewer's own.
+    pub(crate) fn schedule(&self, reminder: &wire::Reminder<'_>) -> String {
+        let schedule =
+            Schedule::from_stored(&reminder.schedule.0.to_string()).ok().zip(Zone::named(&reminder.timezone).ok());
+        let own = schedule.map(|(schedule, zone)| schedule.summary_in(self.lang, &zone));
+        let summary = own.unwrap_or_else(|| reminder.summary.clone());
         let ending = summary.strip_suffix(self.zone.name()).and_then(|rest| rest.strip_suffix(", "));
-        ending.unwrap_or(summary)
+        ending.map(str::to_owned).unwrap_or(summary)
     }
 
     /// `20:05` today, else `Sun 15 Nov 20:05`.
@@ -305,8 +318,47 @@ fn is_american(headers: &HeaderMap) -> bool {
     all.get(..5).is_some_and(|first| first.eq_ignore_ascii_case("en-us"))
 }
 
-/// Serbian in Cyrillic letters. What stands in braces up to the first bar is a name and stays.
+/// What a person types, and names of others: these stand in any alphabet as they are.
+const KEPT: &[&str] = &[
+    "punctual", "open", "bob", "telegram", "discord", "slack", "whatsapp", "ntfy", "console", "webhook", "web", "push",
+    "iphone", "https", "url", "api", "json", "utc", "mcp", "cli", "sms", "toml", "ctrl", "p50", "p90", "p99",
+];
+
+/// Whether a word of a text is typed as it stands: a rule, a path, an address, a zone, a length of time.
+fn is_typed(word: &str) -> bool {
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let has_mark = bare.contains(['=', '/', ':', '_', '@', '+', '`', '*']) || bare.contains("://");
+    let is_length = bare.starts_with(|c: char| c.is_ascii_digit()) && bare.ends_with(|c: char| c.is_ascii_alphabetic());
+    let is_file = bare.rsplit_once('.').is_some_and(|(_, end)| end.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let first = bare.split(['-', '\'']).next().unwrap_or_default().to_lowercase();
+    has_mark || is_length || is_file || KEPT.contains(&first.as_str())
+}
+
+/// Serbian in Cyrillic letters. What stands in braces up to the first bar is a name and stays, and so does what somebody is to type.
 fn cyrillic(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    // A place for a value may have spaces in its forms, so words are told apart outside of braces alone.
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = match rest.find(|c: char| c == '{' || c.is_whitespace()) {
+            Some(0) if rest.starts_with('{') => rest.find('}').map_or(rest.len(), |end| end + 1),
+            Some(0) => rest.chars().next().map_or(rest.len(), char::len_utf8),
+            Some(end) => end,
+            None => rest.len(),
+        };
+        let (word, after) = rest.split_at(end);
+        match word {
+            // The unit of hours is no word.
+            "h" => out.push('ч'),
+            word if !word.starts_with('{') && is_typed(word) => out.push_str(word),
+            word => out.push_str(&in_cyrillic(word)),
+        }
+        rest = after;
+    }
+    out
+}
+
+fn in_cyrillic(text: &str) -> String {
     const LETTERS: [(&str, &str); 33] = [
         ("lj", "љ"),
         ("nj", "њ"),
@@ -387,17 +439,61 @@ mod tests {
     fn everybody_reads_numbers_and_dates_in_their_own_manner() {
         let at: Timestamp = "2026-11-16T19:05:00.2125Z".parse().unwrap();
         for (lang, number, decimal, date, instant, relative) in [
-            ("en-GB", "1,284", "0.3", "Monday 16 November", "Mon 16 Nov 20:05", "in 23 h 48 min"),
-            ("en-US,en;q=0.5", "1,284", "0.3", "Monday, November 16", "Mon, Nov 16 8:05 pm", "in 23 h 48 min"),
-            ("fr, de;q=0.8", "1.284", "0,3", "Montag, 16. November", "Mo., 16. Nov 20:05", "in 23 Std. 48 Min."),
-            ("hr", "1.284", "0,3", "ponedjeljak, 16. studenoga", "pon 16. stu 20:05", "za 23 h 48 min"),
-            ("sr-Latn", "1.284", "0,3", "ponedeljak, 16. novembar", "pon 16. nov 20:05", "za 23 h 48 min"),
-            ("sr-Cyrl", "1.284", "0,3", "понедељак, 16. новембар", "пон 16. нов 20:05", "за 23 h 48 мин"),
+            ("en-GB", "1,284", "0.3", "Monday 16 November", "Mon 16 Nov 20:05", "in 24 h"),
+            ("en-US,en;q=0.5", "1,284", "0.3", "Monday, November 16", "Mon, Nov 16 8:05 pm", "in 24 h"),
+            ("fr, de;q=0.8", "1.284", "0,3", "Montag, 16. November", "Mo., 16. Nov 20:05", "in 24 Std."),
+            ("hr", "1.284", "0,3", "ponedjeljak, 16. studenoga", "pon 16. stu 20:05", "za 24 h"),
+            ("sr-Latn", "1.284", "0,3", "ponedeljak, 16. novembar", "pon 16. nov 20:05", "za 24 h"),
+            ("sr-Cyrl", "1.284", "0,3", "понедељак, 16. новембар", "пон 16. нов 20:05", "за 24 ч"),
         ] {
             let m = manner(lang);
-            let said = (m.number(1284), m.decimal(0.31, 1), m.long_date(m.local(at).date()), m.instant(at));
-            assert_eq!(said, (number.into(), decimal.into(), date.into(), instant.into()), "{lang}");
-            let _ = relative;
+            let said =
+                (m.number(1284), m.decimal(0.31, 1), m.long_date(m.local(at).date()), m.instant(at), m.relative(at));
+            let expect: [&str; 5] = [number, decimal, date, instant, relative];
+            assert_eq!([said.0, said.1, said.2, said.3, said.4], expect, "{lang}");
+        }
+    }
+
+    #[test]
+    fn a_schedule_is_said_in_the_words_of_the_viewer() {
+        let reminder =
+            crate::pages::reminder_of(serde_json::json!({ "schedule": { "type": "daily", "time": "09:00" } }));
+        let utc = |lang: &str| manner(lang).at(Zone::utc(), Timestamp::UNIX_EPOCH).schedule(&reminder);
+        assert_eq!(utc("en-GB"), "every day at 09:00");
+        assert_eq!(utc("de"), "jeden Tag um 09:00 Uhr");
+        assert_eq!(manner("en-GB").schedule(&reminder), "every day at 09:00, UTC");
+    }
+
+    #[test]
+    fn only_english_has_the_clock_of_america() {
+        let headers = HeaderMap::from_iter([(ACCEPT_LANGUAGE, HeaderValue::from_static("en-US,de;q=0.9"))]);
+        let settings = serde_json::json!({ "timezone": "UTC", "language": "en", "version": "1", "settings": [] });
+        let user = |language: &str| {
+            serde_json::from_value(serde_json::json!({ "id": "me", "timezone": null, "language": language, "addresses": [], "quiet_hours": null,
+                "paused_until": null, "admin": false, "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z" }))
+            .unwrap()
+        };
+        let at: Timestamp = "2026-11-16T19:05:00Z".parse().unwrap();
+        for (language, expect) in [("en", "7:05 pm"), ("de", "19:05"), ("hr", "19:05"), ("sr", "19:05")] {
+            let m = Manner::of(Some(&user(language)), &serde_json::from_value(settings.clone()).unwrap(), &headers, at);
+            assert_eq!(m.time(at), expect, "{language}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_types_stays_in_its_letters() {
+        for (text, expect) in [
+            ("Pravilo kao FREQ=WEEKLY;BYDAY=TU. Prazno: jednom.", "Правило као FREQ=WEEKLY;BYDAY=TU. Празно: једном."),
+            ("na primer guild:1/channel:2.", "на пример guild:1/channel:2."),
+            (
+                "Adresa https://example.org/a, zona Europe/Belgrade",
+                "Адреса https://example.org/a, зона Europe/Belgrade",
+            ),
+            ("Na primer 10m bob", "На пример 10m bob"),
+            ("Još {n} {n|dan|dana|dana}", "Још {n} {n|дан|дана|дана}"),
+            ("upišite punctual open", "упишите punctual open"),
+        ] {
+            assert_eq!(cyrillic(text), expect);
         }
     }
 

@@ -269,7 +269,7 @@ pub struct Event {
     /// How many those are in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_reminders: Option<u64>,
-    /// The next starts of a series: at most 10.
+    /// The next starts of a series: at most 10, and one in a list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<Timestamp>,
     /// Instances that something was different about, and whose day the changed series does not have.

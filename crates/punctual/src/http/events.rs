@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 use jiff::civil::DateTime;
 use punctual_core::event;
 use punctual_core::invalid::{FAULTS_MAX, Invalid};
@@ -62,7 +63,8 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let read = |after, limit| app.engine.store().events(store::EventQuery { after, limit, ..query.clone() });
     let after = params.get("cursor").map(str::to_owned);
     let (events, next_cursor) = pages::read_page(limit, after, read, bytes_of, |event| event.key.clone()).await?;
-    let events = events.into_iter().map(shown::event).collect();
+    let events =
+        events.into_iter().map(|event| Event { next: next_of(&app, &event, 1), ..shown::event(event) }).collect();
     Ok(shown::answer(StatusCode::OK, &Events { events, next_cursor }))
 }
 
@@ -240,16 +242,21 @@ fn not_changed(error: ChangeError) -> Problem {
 /// The event as it stands now.
 async fn answer(app: &App, status: StatusCode, key: &str, dropped: &[DateTime]) -> Result<Response, Problem> {
     let view = app.engine.store().event(key).await?.ok_or_else(no_such_event)?;
-    let next = match view.event.repeats.is_some() {
-        true => next_starts(&view.event, &app.zone, app.now(), NEXT_MAX).into_iter().map(|at| at.starts_at).collect(),
-        false => Vec::new(),
-    };
+    let next = next_of(app, &view.event, NEXT_MAX);
     let version = view.event.version();
     if dropped.is_empty() {
         return Ok(tagged(status, version, &shown::event_view(view, next, &[])));
     }
     let answer = shown::answer(status, &shown::event_view(view.clone(), next.clone(), dropped));
     Ok(tagged_as(answer, version, &shown::event_view(view, next, &[])))
+}
+
+/// The next starts of a series; one that does not repeat has none beside its own.
+fn next_of(app: &App, event: &event::Event, max: usize) -> Vec<Timestamp> {
+    if event.repeats.is_none() {
+        return Vec::new();
+    }
+    next_starts(event, &app.zone, app.now(), max).into_iter().map(|at| at.starts_at).collect()
 }
 
 /// The original local start that a path names.

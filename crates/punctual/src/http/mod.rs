@@ -495,9 +495,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let api = api(app.clone());
     // The doors that call from inside find the routes here. What is added below this line is not passed by calls from inside.
     let inside = Inside::new(api.clone());
-    let router = api
-        .merge(mcp::routes(&app, &inside))
-        .merge(web::routes(&app, &inside))
+    let mut router = api.merge(mcp::routes(&app, &inside));
+    if let Some(house) = web::house(&app, &inside) {
+        router = router.merge(web::routes(house.clone())).layer(from_fn_with_state(house, web::missing));
+    }
+    let router = router
         .layer(Extension(inside))
         .layer(from_fn_with_state(app.clone(), hosts::layer))
         .layer(axum::middleware::map_response(guarded))

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
-use axum::http::{StatusCode, Uri, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use punctual_client as client;
@@ -22,9 +23,9 @@ use super::sessions::{LASTS, Shown};
 use super::{App, panicked};
 use crate::connections::Connection;
 
-/// The pages; none where nobody could sign in to them.
-pub(super) fn routes(app: &Arc<App>, inside: &Inside) -> Router {
-    let Some(links) = app.links.as_ref().filter(|_| app.sessions.is_some()) else { return Router::new() };
+/// What the pages are given; nothing where nobody could sign in to them.
+pub(super) fn house(app: &Arc<App>, inside: &Inside) -> Option<Arc<dyn House>> {
+    let links = app.links.as_ref().filter(|_| app.sessions.is_some())?;
     let own: Option<Uri> = links.base().parse().ok();
     let is_secure = own.as_ref().is_some_and(|own| own.scheme_str() == Some("https"));
     // Cookies are kept by host and not by port, and several servers may run on one machine.
@@ -34,8 +35,32 @@ pub(super) fn routes(app: &Arc<App>, inside: &Inside) -> Router {
         (true, Some(port)) => format!("__Host-punctual-{port}"),
         (false, port) => format!("punctual-{}", port.unwrap_or(80)),
     };
-    let house = Within { app: Arc::clone(app), inside: inside.clone(), cookie, is_secure };
-    punctual_web::router(Arc::new(house)).layer(CatchPanicLayer::custom(panicked))
+    Some(Arc::new(Within { app: Arc::clone(app), inside: inside.clone(), cookie, is_secure }))
+}
+
+/// The pages.
+pub(super) fn routes(house: Arc<dyn House>) -> Router {
+    punctual_web::router(house).layer(CatchPanicLayer::custom(panicked))
+}
+
+/// Shows a page to somebody who mistyped an address in a browser. A program is answered as ever, and so is everybody who asks the API.
+pub(super) async fn missing(State(house): State<Arc<dyn House>>, request: Request, next: Next) -> Response {
+    let is_for_a_person =
+        request.method() == Method::GET && !request.uri().path().starts_with("/v1") && prefers_html(request.headers());
+    let headers = is_for_a_person.then(|| request.headers().clone());
+    let response = next.run(request).await;
+    let is_problem =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/problem+json");
+    match headers.filter(|_| response.status() == StatusCode::NOT_FOUND && is_problem) {
+        Some(headers) => punctual_web::missing(&*house, &headers).await,
+        None => response,
+    }
+}
+
+/// Whether pages are named before anything else that is named.
+fn prefers_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+    accepted.trim_start().to_ascii_lowercase().starts_with("text/html")
 }
 
 /// The server in this process.

@@ -101,6 +101,49 @@ fn escaped(text: &str) -> String {
 }
 
 #[tokio::test]
+async fn every_page_without_anything_teaches_what_it_is_for() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut browser = Browser::with_key(&server, &server.key).await;
+    for path in ["/", "/reminders", "/people", "/events", "/scopes", "/watches", "/channels", "/health", "/keys"] {
+        let page = browser.get(path).await;
+        assert!(page.text.contains("<section class=\"empty\">"), "{path} teaches nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_mistyped_address_is_a_page_for_a_person_and_a_problem_for_a_program() {
+    let home = Home::new();
+    let server = home.serve();
+    let ask = async |path: &str, accept: &str, cookie: &str| {
+        let request =
+            server.client.get(format!("{}{path}", server.url)).header("accept", accept).header(COOKIE, cookie);
+        let answer = soon(request.send()).await.unwrap();
+        let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
+        (answer.status().as_u16(), kind, soon(answer.text()).await.unwrap())
+    };
+    const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let (status, kind, text) = ask("/nonsense", BROWSER, "").await;
+    assert!(status == 404 && kind.starts_with("text/html") && text.contains("Not found"), "{status} {kind} {text}");
+    for (path, accept) in [("/nonsense", "*/*"), ("/nonsense", "application/json"), ("/v1/nonsense", BROWSER)] {
+        let (status, kind, _) = ask(path, accept, "").await;
+        assert_eq!((status, kind.as_str()), (404, "application/problem+json"), "{path} {accept}");
+    }
+    // Somebody who has signed in reads their own language, whatever the browser says.
+    let german = json!({ "timezone": "Europe/Berlin", "language": "de" });
+    assert!(server.call(Method::PUT, "/v1/users/me", Some(german)).await.0.is_success());
+    let browser = Browser::with_key(&server, &server.key).await;
+    let cookie = browser.cookie.clone().unwrap();
+    for path in ["/nonsense", "/reminders/01a1f058-0e9c-7d4e-89f8-644f6524fe79"] {
+        let (status, _, text) = ask(path, BROWSER, &cookie).await;
+        assert!(
+            status == 404 && text.contains("<html lang=\"de\"") && text.contains("Nicht gefunden"),
+            "{path}: {text}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_link_signs_in_once_and_shows_today() {
     let home = Home::new();
     let server = home.serve();

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use punctual_client::wire::{Answer, ParseInput, Reminder, ReminderInput, Schedule, Understood};
+use punctual_client::wire::{Answer, ParseInput, Priority, Reminder, ReminderInput, Schedule, Understood};
 use punctual_client::{Failure, escaped};
 use serde_json::json;
 
@@ -102,6 +102,7 @@ async fn done(v: &Viewer, id: &str, verb: &str, form: &Act) -> Result<Flash, Fai
             None => Flash::problem(v.m.t(t::NEXT_IS_ANOTHER)),
         },
         "fire" => Flash::done(said(t::DID_FIRE, &v.client.command(id, "fire", &any).await?)),
+        "resend" => Flash::done(said(t::DID_RESEND, &v.client.command(id, "resend", &any).await?)),
         "undo" => Flash::undoable(said(t::DID_UNDO, &v.client.command(id, "undo", &any).await?), id, "cancel"),
         "cancel" => Flash::undoable(said(t::DID_CANCEL, &v.client.cancel(id, &any).await?), id, "undo"),
         _ => Flash::problem(v.m.t(trouble::NOT_FOUND)),
@@ -146,7 +147,13 @@ async fn edit(v: &Viewer, id: &str, form: &Filled) -> Result<Result<Flash, Refus
 
 /// The change that an edit asks for, or what is not understood of it. A time in words is read as one who makes a reminder says it.
 async fn edited(v: &Viewer, form: &Filled) -> Result<Result<ReminderInput, String>, Failure> {
-    let mut input = ReminderInput { message: form.owned("message"), ..ReminderInput::default() };
+    let priority = form.get("priority").map(Priority::new);
+    let mut input = ReminderInput {
+        message: form.owned("message"),
+        priority,
+        timezone: form.owned("timezone"),
+        ..ReminderInput::default()
+    };
     if let Some(when) = form.get("when") {
         let asked = ParseInput { text: Some(when.to_owned()), user: Some(v.person.clone()), ..ParseInput::default() };
         input.schedule = Some(match v.client.parse(&asked).await? {
@@ -167,22 +174,35 @@ async fn many(Posted { viewer: v, form }: Posted<Vec<(String, String)>>) -> Resu
     let value = |name: &str| form.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let (back, verb) = (value("back").unwrap_or("/reminders").to_owned(), value("verb").unwrap_or_default().to_owned());
     let one = Act { minutes: Some(60), ..Act::default() };
-    let (mut n_done, mut refusals) = (0, Vec::new());
+    let (mut did, mut refusals) = (Vec::new(), Vec::new());
     for (_, id) in form.iter().filter(|(key, _)| key == "id").take(500) {
         match done(&v, id, &verb, &one).await {
-            Ok(_) => n_done += 1,
+            // Something else has happened to it meanwhile.
+            Ok(flash) if flash.is_problem => refusals.push(flash.text),
+            Ok(_) => did.push(id.clone()),
             Err(failure) => match refused(&failure) {
                 Some(words) => refusals.push(words.to_owned()),
                 None => return Err(failure.into()),
             },
         }
     }
-    let said = v.m.say(t::DID_MANY, &[("n", &v.m.number(n_done))]);
-    Ok(match refusals.first() {
-        None => Flash::done(said).then(&back),
-        Some(why) => {
-            let n = v.m.number(refusals.len() as u64);
-            Flash::problem(format!("{said} {}", v.m.say(t::SOME_REFUSED, &[("n", &n), ("why", why)]))).then(&back)
-        }
-    })
+    let (text, back_verb) = match verb.as_str() {
+        "pause" => (t::MANY_PAUSED, Some("resume")),
+        "resume" => (t::MANY_RESUMED, Some("pause")),
+        "skip" => (t::MANY_SKIPPED, None),
+        "snooze" => (t::MANY_SNOOZED, None),
+        "undo" => (t::MANY_BACK, Some("cancel")),
+        _ => (t::MANY_CANCELLED, Some("undo")),
+    };
+    let n = v.m.number(did.len() as u64);
+    let mut said = v.m.say(text, &[("n", &n)]);
+    if let Some(why) = refusals.first() {
+        let n = v.m.number(refusals.len() as u64);
+        said = format!("{said} {}", v.m.say(t::SOME_REFUSED, &[("n", &n), ("why", why)]));
+    }
+    let flash = match back_verb.filter(|_| !did.is_empty()) {
+        Some(verb) => Flash::undoable_many(said, did, verb),
+        None => Flash::done(said),
+    };
+    Ok(Flash { is_problem: !refusals.is_empty(), ..flash }.then(&back))
 }

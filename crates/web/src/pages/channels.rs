@@ -54,7 +54,7 @@ async fn show(Query(asked): Query<Asked>, v: Viewer) -> Result<Response, Trouble
 
 /// Whether there is nothing but what is always there.
 fn is_bare(page: &Channels) -> bool {
-    page.channels.iter().all(|channel| matches!(&*channel.kind, "console" | "webhook"))
+    page.channels.iter().all(|channel| matches!(&*channel.kind, "console" | "webhook" | "webpush"))
 }
 
 fn teach(v: &Viewer) -> Markup {

@@ -313,7 +313,7 @@ fn of_database(v: &Viewer, stats: &Stats) -> Markup {
         }
         h2 { (m.t(t::JOURNAL)) }
         dl.facts {
-            dt { (m.t(t::POSITION)) } dd { (number(journal.last)) " " small { (m.say(t::KEPT, &[("n", &m.number(kept)), ("first", &number(journal.first))])) } }
+            dt { (m.t(t::POSITION)) } dd { (number(journal.last)) " · " small { (m.say(t::KEPT, &[("n", &m.number(kept)), ("first", &number(journal.first))])) } }
             dt { (m.t(t::LAST_ENTRY)) } dd { @if let Some(at) = journal.last_at { (parts::instant(m, at)) " · " (m.relative(at)) } @else { "–" } }
         }
     }

@@ -1,6 +1,7 @@
 //! One file a page.
 
 mod act;
+mod ahead;
 mod browser;
 mod channels;
 pub(crate) mod events;
@@ -17,6 +18,9 @@ mod watches;
 use axum::Router;
 
 use crate::Web;
+
+#[cfg(test)]
+pub(crate) use ahead::tests::reminder as reminder_of;
 
 /// All pages.
 pub(crate) fn routes() -> Router<Web> {

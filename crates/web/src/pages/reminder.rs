@@ -45,11 +45,17 @@ pub(super) async fn render(v: &Viewer, id: &str, refusal: Option<&Refusal>) -> R
         div #reminder data-live="reminder. attempt." data-live-reminder=(reminder.id) {
             (head(v, &reminder, refusal))
             @for run in runs.occurrences.iter().filter(|run| run.state == StateKind::AwaitingAck) { (ask(v, run, &reminder)) }
-            @if reminder.next_run_at.is_some() { (weeks::weeks(v, &reminder)) }
+            @if reminder.next_run_at.is_some() { (weeks::weeks(v, &reminder, planned(&reminder, &runs))) }
             (told(v, &reminder, &runs))
         }
     };
     Ok(v.page(Place::Reminders, &reminder.message, &main))
+}
+
+/// How many runs have been planned: the newest has that number. Further back there are only those that were.
+fn planned(reminder: &Reminder<'_>, runs: &Occurrences) -> u32 {
+    let newest = runs.occurrences.iter().map(|run| run.run_number).max().unwrap_or(0);
+    newest.max(reminder.total_runs + 1)
 }
 
 /// What was asked, and in whose words.
@@ -65,7 +71,7 @@ fn head(v: &Viewer, reminder: &Reminder<'_>, refusal: Option<&Refusal>) -> Marku
         h1 { (reminder.message) }
         p.sub {
             (parts::state(&parts::of_reminder(m, &reminder.status))) " · "
-            (m.say(t::FOR, &[("who", &reminder.user)])) " · " b { (m.schedule(&reminder.summary)) }
+            (m.say(t::FOR, &[("who", &reminder.user)])) " · " b { (m.schedule(reminder)) }
             " · " (m.say(t::PRIORITY, &[("what", &parts::priority(m, &reminder.priority))]))
             @if reminder.require_ack { " · " (m.t(t::ANSWER)) }
             @for step in &reminder.escalate {

@@ -8,14 +8,15 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use punctual_client::known::ReminderStatus;
-use punctual_client::wire::{Reminder, ReminderQuery, Reminders};
+use punctual_client::Failure;
+use punctual_client::known::{ReminderStatus, StateKind};
+use punctual_client::wire::{DueQuery, OccurrenceState, Priority, Reminder, ReminderQuery, Reminders};
 use sha2::{Digest, Sha256};
 
 use crate::Web;
 use crate::layout::Place;
 use crate::parts::{self, Empty, Field, Refusal, Tried};
-use crate::texts::{Text, reminders as t, states};
+use crate::texts::{Text, events as te, reminders as t, states};
 use crate::trouble::Trouble;
 use crate::viewer::{Scope, Viewer, query_value, refused};
 
@@ -23,8 +24,9 @@ use crate::viewer::{Scope, Viewer, query_value, refused};
 const PAGE: usize = 40;
 
 /// The chips of the status, each with its word in the API.
-const STATUSES: [(&str, Text); 8] = [
+const STATUSES: [(&str, Text); 9] = [
     ("", t::ALL),
+    (AWAITING, states::AWAITING_ACK),
     ("active", states::ACTIVE),
     ("paused", states::PAUSED),
     ("failed", states::FAILED),
@@ -33,6 +35,9 @@ const STATUSES: [(&str, Text); 8] = [
     ("completed", states::OVER),
     ("cancelled", states::CANCELLED),
 ];
+
+/// The chip of those that wait for an answer. They are found by their runs, person by person.
+const AWAITING: &str = "awaiting_ack";
 
 pub(crate) fn routes() -> Router<Web> {
     Router::new().route("/reminders", get(show)).route("/reminders/{id}/tools", get(tools))
@@ -83,7 +88,7 @@ impl Asked {
 
 async fn show(v: Viewer, RawQuery(query): RawQuery) -> Result<Response, Trouble> {
     let mut asked = Asked::read(query.as_deref().unwrap_or_default());
-    asked.everybody &= !v.caller.is_bound;
+    asked.everybody &= !v.caller.is_bound && asked.status != AWAITING;
     let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     // What is searched by words, or by a key for some channels, is not counted.
     let is_counted = !asked.everybody && asked.q.trim().is_empty() && v.caller.channels.is_empty();
@@ -97,7 +102,11 @@ async fn show(v: Viewer, RawQuery(query): RawQuery) -> Result<Response, Trouble>
         cursor: asked.cursor.clone(),
         ..ReminderQuery::default()
     };
-    let found = match v.client.reminders(&search).await {
+    let found = match asked.status.as_str() {
+        AWAITING => awaiting(&v, &asked).await,
+        _ => v.client.reminders(&search).await,
+    };
+    let found = match found {
         Ok(found) => Ok(found),
         // Too few letters, or a status that there is not: the person who typed it is told.
         Err(failure) => match refused(&failure) {
@@ -121,6 +130,26 @@ async fn show(v: Viewer, RawQuery(query): RawQuery) -> Result<Response, Trouble>
         }
     };
     Ok(v.page(Place::Reminders, &m.t(t::TITLE), &main))
+}
+
+/// The reminders of a person that wait for an answer.
+async fn awaiting(v: &Viewer, asked: &Asked) -> Result<Reminders<'static>, Failure> {
+    let query = DueQuery {
+        user: Some(v.person.clone()),
+        status: Some(AWAITING.into()),
+        order: Some("newest".into()),
+        limit: Some(PAGE),
+        cursor: asked.cursor.clone(),
+        ..DueQuery::default()
+    };
+    let page = v.client.runs(&query).await?;
+    let (words, tag) = (asked.q.trim().to_lowercase(), asked.tag.trim());
+    let fits = |reminder: &Reminder<'_>| {
+        let has_tag = tag.is_empty() || reminder.tags.iter().any(|one| one == tag);
+        has_tag && reminder.message.to_lowercase().contains(&words)
+    };
+    let reminders: Vec<_> = page.runs.into_iter().map(|run| run.reminder).filter(fits).collect();
+    Ok(Reminders { reminders, next_cursor: page.next_cursor, total: None, indexing: None })
 }
 
 /// How many there are in all, and whether that is exact. Everybody's are not counted anew: the server has counted them lately, by status.
@@ -161,7 +190,8 @@ fn finder(v: &Viewer, asked: &Asked) -> Markup {
         }
         ul.chips aria-label=(m.t(t::STATUS)) {
             @for (status, word) in STATUSES {
-                @let to = Asked { status: status.into(), cursor: None, ..asked.clone() };
+                // Whoever asks for everybody's is shown their own that wait.
+                @let to = Asked { status: status.into(), cursor: None, everybody: asked.everybody && status != AWAITING, ..asked.clone() };
                 (chip(asked.status == status, to.href(v), &m.t(word)))
             }
             @if !asked.tag.is_empty() {
@@ -199,9 +229,13 @@ fn list(v: &Viewer, asked: &Asked, found: &Reminders<'_>, total: Option<(u64, bo
 
 fn row(v: &Viewer, asked: &Asked, reminder: &Reminder<'_>) -> Markup {
     let m = &v.m;
+    let waits = |last: &OccurrenceState| *last == StateKind::AwaitingAck && is_open(reminder);
     let shape = match (&reminder.status, &reminder.last_status) {
+        (_, _) if asked.status == AWAITING => parts::of_run(m, &OccurrenceState::new(AWAITING)),
         (status, Some(last))
-            if *status == ReminderStatus::Completed || !asked.status.is_empty() && asked.status == last.as_str() =>
+            if waits(last)
+                || *status == ReminderStatus::Completed
+                || !asked.status.is_empty() && asked.status == last.as_str() =>
         {
             parts::of_run(m, last)
         }
@@ -218,7 +252,7 @@ fn row(v: &Viewer, asked: &Asked, reminder: &Reminder<'_>) -> Markup {
             p.sub {
                 (parts::state(&shape))
                 // Once is when it is due, which stands beside.
-                @if !reminder.schedule.is_once() || reminder.next_run_at.is_none() { " · " (m.schedule(&reminder.summary)) }
+                @if !reminder.schedule.is_once() || reminder.next_run_at.is_none() { " · " (m.schedule(reminder)) }
                 @if let Some(event) = &reminder.event { " · " a href=(super::events::of_event(&event.key)) { (event.key) } }
                 @if asked.everybody { " · " (reminder.user) }
                 @for tag in reminder.tags.iter() { " " a href=(Asked { tag: tag.clone(), cursor: None, ..asked.clone() }.href(v)) { "#" (tag) } }
@@ -229,9 +263,33 @@ fn row(v: &Viewer, asked: &Asked, reminder: &Reminder<'_>) -> Markup {
     }
 }
 
+/// Whether it may still be due: then it can be changed.
+fn is_open(reminder: &Reminder<'_>) -> bool {
+    reminder.status == ReminderStatus::Active || reminder.status == ReminderStatus::Paused
+}
+
+/// Whether its last run did not arrive and can be sent again.
+fn has_failed(reminder: &Reminder<'_>) -> bool {
+    let is_going_on = reminder.status == ReminderStatus::Active || reminder.status == ReminderStatus::Completed;
+    is_going_on && reminder.last_status.as_ref().is_some_and(|last| *last == StateKind::Failed)
+}
+
 /// What can be done to a reminder, where it stands in a list. It is fetched when somebody unfolds it; without script its page has the same.
 fn fold(v: &Viewer, reminder: &Reminder<'_>) -> Markup {
     let m = &v.m;
+    if !is_open(reminder) {
+        // Of what is over there is nothing to edit: what can be done to it is one press.
+        let verb = match reminder.status == ReminderStatus::Cancelled {
+            true => Some(("undo", t::BRING_BACK)),
+            false => Some(("resend", t::RESEND)).filter(|_| has_failed(reminder)),
+        };
+        let Some((verb, word)) = verb else { return html! {} };
+        let inside = html! {
+            input type="hidden" name="back" value=(v.here);
+            button.link type="submit" aria-label=(format!("{}: {}", m.t(word), reminder.message)) { (m.t(word)) }
+        };
+        return html! { span.do { (parts::form(v, &format!("/reminders/{}/{verb}", reminder.id), inside)) } };
+    }
     let from = format!("/reminders/{}/tools?back={}", reminder.id, utf8_percent_encode(&v.here, NON_ALPHANUMERIC));
     html! {
         details.do id=(format!("do-{}", reminder.id)) {
@@ -253,19 +311,22 @@ async fn tools(mut v: Viewer, Path(id): Path<String>, RawQuery(query): RawQuery)
 pub(super) fn edit(v: &Viewer, reminder: &Reminder<'_>, refusal: Option<&Refusal>) -> Markup {
     let m = &v.m;
     let tried = Tried::of("edit", refusal).about(&reminder.id);
-    if reminder.status != ReminderStatus::Active && reminder.status != ReminderStatus::Paused {
+    if !is_open(reminder) {
         return html! {};
     }
+    let priorities = ["low", "normal", "high", "critical"].map(|word| (word, parts::priority(m, &Priority::new(word))));
     parts::form(
         v,
         &format!("/reminders/{}/edit", reminder.id),
         html! {
             input type="hidden" name="back" value=(tried.value("back", &v.here));
             (parts::seen(Some(&seen(reminder))))
-            (tried.alert(m, &["message", "when"]))
+            (tried.alert(m, &["message", "when", "priority", "timezone"]))
             div.fields {
                 (tried.field(&Field { name: "message", label: &m.t(t::WHAT), value: &reminder.message, is_required: true, ..Field::default() }))
                 (tried.field(&Field { name: "when", label: &m.t(t::WHEN), now: Some(&reminder.summary), example: Some(&reminder.summary), hint: Some(&m.t(t::WHEN_HINT)), ..Field::default() }))
+                (tried.select("priority", &m.t(te::PRIORITY), reminder.priority.as_str(), &priorities, None))
+                (tried.field(&Field { name: "timezone", label: &m.t(te::ZONE), value: &reminder.timezone, is_required: true, ..Field::default() }))
             }
             div.buttons { button.main type="submit" { (m.t(t::SAVE)) } }
         },
@@ -274,7 +335,8 @@ pub(super) fn edit(v: &Viewer, reminder: &Reminder<'_>, refusal: Option<&Refusal
 
 /// What the form to edit shows of a reminder. Its version would be another after every run, and a run changes nothing of this.
 pub(super) fn seen(reminder: &Reminder<'_>) -> String {
-    let shown = format!("{}\n{}\n{}", reminder.message, reminder.schedule.0, reminder.timezone);
+    let (priority, zone) = (reminder.priority.as_str(), &reminder.timezone);
+    let shown = format!("{}\n{}\n{zone}\n{priority}", reminder.message, reminder.schedule.0);
     BASE64_URL_SAFE_NO_PAD.encode(&Sha256::digest(shown)[..12])
 }
 
@@ -283,9 +345,9 @@ pub(super) fn buttons(v: &Viewer, reminder: &Reminder<'_>) -> Markup {
     let m = &v.m;
     let to = |verb: &str| format!("/reminders/{}/{verb}", reminder.id);
     let (is_active, is_paused) = (reminder.status == ReminderStatus::Active, reminder.status == ReminderStatus::Paused);
-    let is_cancelled = reminder.status == ReminderStatus::Cancelled;
+    let (is_cancelled, has_failed) = (reminder.status == ReminderStatus::Cancelled, has_failed(reminder));
     let next = reminder.next_run_at.filter(|_| is_active && !reminder.schedule.is_once());
-    if !is_active && !is_paused && !is_cancelled {
+    if !is_active && !is_paused && !is_cancelled && !has_failed {
         return html! {};
     }
     let button = |verb: &str, class: &str, text: Text| {
@@ -295,6 +357,7 @@ pub(super) fn buttons(v: &Viewer, reminder: &Reminder<'_>) -> Markup {
         input type="hidden" name="back" value=(v.here);
         @if is_active { input type="hidden" name="minutes" value="60"; }
         @if let Some(next) = next { input type="hidden" name="next" value=(next); }
+        @if has_failed { (button("resend", "", t::RESEND)) }
         @if next.is_some() { (button("skip", "", t::SKIP)) }
         @if is_active { (button("snooze", "", t::SNOOZE)) (button("pause", "", t::PAUSE)) (button("fire", "", t::FIRE)) }
         @if is_paused { (button("resume", "", t::RESUME)) }

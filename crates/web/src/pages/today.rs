@@ -6,17 +6,19 @@ pub(super) mod ask;
 /// One line that says back what it understood while somebody types.
 mod add;
 
+/// What is coming in the week, run by run.
+mod coming;
+
 use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
-use futures_util::future::join4;
-use jiff::SignedDuration;
-use jiff::civil::Date;
+use futures_util::future::join5;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use punctual_client::known::StateKind;
-use punctual_client::wire::{DueQuery, DueRun, Occurrence};
+use punctual_client::wire::{DueQuery, DueRun, Occurrence, PageQuery};
 
+use self::coming::{Coming, Row, coming};
 use crate::Web;
 use crate::layout::Place;
 use crate::parts::{self, Empty};
@@ -29,13 +31,10 @@ const PAST_SHOWN: usize = 6;
 const PAST_UNFOLDED: usize = 80;
 /// How many entries of today are looked at: more are counted as more.
 const PAST_LOOKED_AT: usize = 200;
-/// How far ahead the line reaches, and how much of it is shown.
-const AHEAD: SignedDuration = SignedDuration::from_hours(7 * 24);
-const COMING_LOOKED_AT: usize = 100;
-/// The same beside an unfolded past: a page stays small.
-const COMING_BESIDE: usize = 30;
 /// From so many in an hour on, the hour has a heading.
 const HOUR_HEADED_FROM: usize = 12;
+/// How many people are offered to whoever chooses whose day is shown.
+const PEOPLE_OFFERED: usize = 100;
 
 pub(crate) fn routes() -> Router<Web> {
     Router::new().route("/", get(show)).route("/add", post(add::create)).route("/add/understood", get(add::understood))
@@ -43,22 +42,29 @@ pub(crate) fn routes() -> Router<Web> {
 
 async fn show(v: Viewer) -> Result<Response, Trouble> {
     let earlier = parts::asked(&v, "earlier").map(|asked| Earlier { cursor: Some(asked).filter(|asked| asked != ALL) });
-    let shown = join4(past(&v, earlier.as_ref()), coming(&v, earlier.as_ref()), waiting(&v), figures(&v));
-    let (past, coming, waiting, figures) = shown.await;
+    let page = parts::asked(&v, "ahead").and_then(|page| page.parse().ok()).unwrap_or(1).clamp(1, 50);
+    // What is far ahead stands alone, as what is over does.
+    let is_alone = page > 1;
+    let past = async { if is_alone { Ok(PastRuns::default()) } else { past(&v, earlier.as_ref()).await } };
+    let coming = async {
+        match &earlier {
+            Some(Earlier { cursor: Some(_) }) => Ok(Coming::default()),
+            earlier => coming(&v, page, earlier.is_some()).await,
+        }
+    };
+    let (past, coming, waiting, figures, whose) = join5(past, coming, waiting(&v), figures(&v), whose(&v)).await;
     let (past, coming, waiting) = (past?, coming?, waiting?);
     let m = &v.m;
-    let is_empty = past.runs.is_empty() && coming.is_empty() && waiting.is_empty();
+    let is_empty = past.runs.is_empty() && coming.rows.is_empty() && waiting.is_empty() && !is_alone;
     let main = html! {
         h1.unseen { (m.t(t::TITLE)) }
+        (whose)
         @if v.may(Scope::Write) { (add::field(&v)) }
         div #day data-live="reminder. attempt." data-live-user=(v.person) data-each-minute {
             @for DueRun { occurrence, reminder } in &waiting { (ask::ask(&v, occurrence, reminder)) }
-            @if is_empty { (teach(&v)) } @else { (line(&v, &past, &coming)) }
+            @if is_empty { (teach(&v)) } @else if is_alone { (further(&v, &coming)) } @else { (line(&v, &past, &coming)) }
         }
-        div.strip {
-            (figures)
-            @if v.is_admin() { (whose(&v)) }
-        }
+        div.strip { (figures) }
     };
     Ok(v.page(Place::Today, &m.t(t::TITLE), &main))
 }
@@ -73,6 +79,7 @@ struct Earlier {
 }
 
 /// What has happened today.
+#[derive(Default)]
 struct PastRuns {
     /// The latest few, oldest first.
     runs: Vec<DueRun<'static>>,
@@ -116,23 +123,6 @@ fn is_coming(run: &Occurrence) -> bool {
     [Scheduled, Snoozed, Waiting, PendingRetry, Processing, Unplanned].iter().any(|state| run.state == *state)
 }
 
-/// What is due next, in order. It does not stand below a part of the past that is over long ago.
-async fn coming(v: &Viewer, earlier: Option<&Earlier>) -> Result<Vec<DueRun<'static>>, Trouble> {
-    if earlier.is_some_and(|earlier| earlier.cursor.is_some()) {
-        return Ok(Vec::new());
-    }
-    let query = DueQuery {
-        user: Some(v.person.clone()),
-        from: Some(v.m.now.to_string()),
-        to: Some((v.m.now + AHEAD).to_string()),
-        limit: Some(if earlier.is_some() { COMING_BESIDE } else { COMING_LOOKED_AT }),
-        ..DueQuery::default()
-    };
-    let mut runs = v.client.runs(&query).await?.runs;
-    runs.retain(|run| is_coming(&run.occurrence));
-    Ok(runs)
-}
-
 /// How the whole server did today, for those who look after it. A part that is fetched anew has no use for it.
 async fn figures(v: &Viewer) -> Markup {
     if !v.is_admin() || v.is_part {
@@ -147,14 +137,9 @@ async fn waiting(v: &Viewer) -> Result<Vec<DueRun<'static>>, Trouble> {
     Ok(v.client.runs(&DueQuery { user, status, order: Some("newest".into()), ..DueQuery::default() }).await?.runs)
 }
 
-fn line(v: &Viewer, past: &PastRuns, coming: &[DueRun<'static>]) -> Markup {
+fn line(v: &Viewer, past: &PastRuns, coming: &Coming) -> Markup {
     let m = &v.m;
     let today = m.today();
-    let day_of = |run: &DueRun<'_>| m.local(run.occurrence.due_at).date().max(today);
-    let of_day = |day: Date| coming.iter().filter(move |run| day_of(run) == day).collect::<Vec<_>>();
-    let mut days: Vec<Date> = coming.iter().map(day_of).filter(|day| *day > today).collect();
-    days.dedup();
-    let todays = of_day(today);
     html! {
         h2 { (m.long_date(today)) }
         ol.day {
@@ -162,27 +147,60 @@ fn line(v: &Viewer, past: &PastRuns, coming: &[DueRun<'static>]) -> Markup {
             @for past in &past.runs { (past_row(v, past)) }
             @if past.has_later { (later_row(v)) } @else {
             li.now { time datetime=(m.now) { (m.time(m.now)) } span.dot {} span.hand { span.unseen { (m.t(t::NOW)) } } }
+            @let todays = coming.of_day(m, today);
             @if todays.is_empty() { li { time {} span.dot aria-hidden="true" { "–" } span.soft { (m.t(t::NOTHING_COMING)) } } }
-            (hours(v, &todays))
+            (hours(v, coming, &todays))
             }
         }
-        @for day in days { h2 { (m.day(day)) } ol.day { (hours(v, &of_day(day))) } }
-        p.rest { a href=(v.href("/reminders")) { (m.t(t::MORE_COMING)) } }
+        @for day in coming.days(m).into_iter().filter(|day| *day > today) { h2 { (m.day(day)) } ol.day { (hours(v, coming, &coming.of_day(m, day))) } }
+        (rest(v, coming))
+    }
+}
+
+/// The days after those that stand on Today.
+fn further(v: &Viewer, coming: &Coming) -> Markup {
+    let m = &v.m;
+    let before = match coming.page {
+        0..=2 => v.href("/"),
+        page => v.href(&format!("/?ahead={}", page - 1)),
+    };
+    html! {
+        p.rest.back { a href=(before) { (m.t(t::SOONER)) } }
+        @for day in coming.days(m) { h2 { (m.day(day)) } ol.day { (hours(v, coming, &coming.of_day(m, day))) } }
+        (rest(v, coming))
+    }
+}
+
+/// What is not shown of the week, and the way to it.
+fn rest(v: &Viewer, coming: &Coming) -> Markup {
+    let m = &v.m;
+    let until = m.date(m.local(coming.until).date());
+    let said = match coming.n_more {
+        0 => m.say(t::MORE_UNTIL_SOME, &[("when", &until)]),
+        n => m.say(t::MORE_UNTIL, &[("n", &m.number(n as u64)), ("when", &until)]),
+    };
+    // Beside an unfolded past there is less of it: Today has the rest.
+    let on = if coming.is_beside { "/".to_owned() } else { format!("/?ahead={}", coming.page + 1) };
+    html! {
+        p.rest {
+            @if coming.is_on { a #ahead href=(v.href(&on)) { (said) } " · " }
+            a href=(v.href("/reminders")) { (m.t(t::MORE_COMING)) }
+        }
     }
 }
 
 /// The runs of a day; a full day is headed by its hours.
-fn hours(v: &Viewer, coming: &[&DueRun<'static>]) -> Markup {
+fn hours(v: &Viewer, coming: &Coming, rows: &[&Row]) -> Markup {
     let m = &v.m;
-    let hour_of = |run: &DueRun<'_>| m.local(run.occurrence.due_at).hour();
-    let is_headed = coming.len() >= HOUR_HEADED_FROM;
+    let hour_of = |row: &Row| m.local(row.at).hour();
+    let is_headed = rows.len() >= HOUR_HEADED_FROM;
     html! {
-        @for (index, run) in coming.iter().enumerate() {
-            @let hour = hour_of(run);
-            @if is_headed && (index == 0 || hour_of(coming[index - 1]) != hour) {
+        @for (index, row) in rows.iter().enumerate() {
+            @let hour = hour_of(row);
+            @if is_headed && (index == 0 || hour_of(rows[index - 1]) != hour) {
                 li.hour { span { (m.clock(hour, 0)) } }
             }
-            (coming_row(v, run))
+            (coming_row(v, coming, row))
         }
     }
 }
@@ -238,25 +256,33 @@ fn past_row(v: &Viewer, DueRun { occurrence: run, reminder }: &DueRun<'_>) -> Ma
     }
 }
 
-fn coming_row(v: &Viewer, DueRun { occurrence: run, reminder }: &DueRun<'_>) -> Markup {
-    let (m, at) = (&v.m, run.due_at);
-    let mark = match (run.state == StateKind::Scheduled, reminder.schedule.is_once()) {
-        (false, _) => parts::of_run(m, &run.state).mark,
-        (true, true) => "○",
-        (true, false) => "↻",
+fn coming_row(v: &Viewer, coming: &Coming, row: &Row) -> Markup {
+    let m = &v.m;
+    let DueRun { occurrence: run, reminder } = &coming.runs[row.of];
+    let is_once = reminder.schedule.is_once();
+    let mark = match (row.leaves, run.state == StateKind::Scheduled || !row.is_next, is_once) {
+        (Some(_), ..) => "☾",
+        (None, false, _) => parts::of_run(m, &run.state).mark,
+        (None, true, true) => "○",
+        (None, true, false) => "↻",
     };
     let channel = reminder.to.first().map(|to| to.channel.as_str());
     html! {
-        li data-id=(reminder.id) {
-            time datetime=(at) title=(m.whole(at)) { (m.time(at)) }
+        li data-id=[row.is_next.then_some(&reminder.id)] {
+            time datetime=(row.at) title=(m.whole(row.at)) { (m.time(row.at)) }
             span.dot aria-hidden="true" { (mark) }
             a.what href=(v.href(&format!("/reminders/{}", reminder.id))) {
                 (reminder.message)
-                @if !reminder.schedule.is_once() { small { (m.schedule(&reminder.summary)) } }
+                @if !is_once && row.is_next {
+                    small {
+                        (m.schedule(reminder))
+                        @if row.n_more > 0 { " · " (m.say(t::THEN_MORE, &[("n", &m.number(row.n_more as u64)), ("when", &m.date(m.local(coming.until).date()))])) }
+                    }
+                }
             }
             span.state {
-                (m.relative(at))
-                @if reminder.require_ack { " · " (m.t(t::ANSWER_WANTED)) } @else if let Some(channel) = channel { " · " (channel) }
+                @if let Some(at) = row.leaves { (m.say(t::LEAVES, &[("when", &m.instant(at))])) } @else { (m.relative(row.at)) }
+                @if reminder.require_ack { " · " (m.t(t::ANSWER_WANTED)) } @else if let (Some(channel), true) = (channel, row.is_next) { " · " (channel) }
             }
         }
     }
@@ -279,13 +305,22 @@ fn teach(v: &Viewer) -> Markup {
     parts::empty(Empty { title: &m.t(t::EMPTY_TITLE), what_for: &m.t(t::EMPTY), example: to_try(v, &m.t(t::EXAMPLE)) })
 }
 
-/// An admin chooses whose day is shown.
-fn whose(v: &Viewer) -> Markup {
+/// An admin chooses whose day is shown, where there are several people.
+async fn whose(v: &Viewer) -> Markup {
+    if !v.is_admin() || v.is_part {
+        return html! {};
+    }
     let m = &v.m;
+    let people = v.client.users(&PageQuery { limit: Some(PEOPLE_OFFERED), cursor: None }).await;
+    let people = people.map(|page| page.users).unwrap_or_default();
+    if !v.looks_at_another() && people.iter().all(|user| user.id == v.person) {
+        return html! {};
+    }
     html! {
         form.whose-form method="get" action="/" {
             label for="user" { (m.t(t::WHOSE_LABEL)) }
-            input #user name="user" value=(v.person) autocomplete="off";
+            input #user name="user" value=(v.person) autocomplete="off" list="people";
+            datalist #people { @for user in &people { option value=(user.id) {} } }
             button type="submit" { (m.t(t::SHOW)) }
         }
     }

@@ -25,6 +25,7 @@ texts! {
     OFFSETS_SCOPE: "as the scope says", "wie der Bereich sagt", "kako kaže područje", "kako kaže područje";
     OFFSETS_FIELD: "Offsets", "Vorläufe", "Odmaci", "Odmaci";
     OFFSETS_HINT: "Minutes before the start, with commas: 60, 15. Or 1d, -30m (after), end+10m.", "Minuten vor dem Beginn, mit Komma: 60, 15. Oder 1d, -30m (danach), end+10m.", "Minute prije početka, odvojene zarezom: 60, 15. Ili 1d, -30m (poslije), end+10m.", "Minuti pre početka, odvojeni zarezom: 60, 15. Ili 1d, -30m (posle), end+10m.";
+    OFFSETS_HINT_NEW: "Minutes before the start, with commas: 60, 15. Or 1d, -30m (after), end+10m. Empty: as the scope says.", "Minuten vor dem Beginn, mit Komma: 60, 15. Oder 1d, -30m (danach), end+10m. Leer: wie der Bereich sagt.", "Minute prije početka, odvojene zarezom: 60, 15. Ili 1d, -30m (poslije), end+10m. Prazno: kako kaže područje.", "Minuti pre početka, odvojeni zarezom: 60, 15. Ili 1d, -30m (posle), end+10m. Prazno: kako kaže područje.";
     NEVER: "never", "nie", "nikada", "nikada";
     AT_START: "at the start", "zum Beginn", "na početku", "na početku";
     BEFORE_START: "{span} before", "{span} vorher", "{span} prije", "{span} pre";
@@ -41,8 +42,8 @@ texts! {
     GROUPS: "Groups", "Gruppen", "Grupe", "Grupe";
     REPEATS: "Repeats", "Wiederholt sich", "Ponavlja se", "Ponavlja se";
     REPEATS_HINT: "A rule such as FREQ=WEEKLY;BYDAY=TU. Empty: once.", "Eine Regel wie FREQ=WEEKLY;BYDAY=TU. Leer: einmal.", "Pravilo kao FREQ=WEEKLY;BYDAY=TU. Prazno: jednom.", "Pravilo kao FREQ=WEEKLY;BYDAY=TU. Prazno: jednom.";
-    PRIORITY: "Priority", "Wichtigkeit", "Važnost", "Važnost";
-    TAGS: "Tags", "Stichwörter", "Oznake", "Oznake";
+    PRIORITY: "Priority", "Priorität", "Prioritet", "Prioritet";
+    TAGS: "Tags", "Schlagwörter", "Oznake", "Oznake";
     ANSWER: "Ask for an answer", "Um Antwort bitten", "Traži odgovor", "Traži odgovor";
     SENT_TO: "Sent to", "Geht an", "Šalje se na", "Šalje se na";
     N_PEOPLE: "{n} {n|person|people}", "{n} {n|Person|Personen}", "{n} {n|osoba|osobe|osoba}", "{n} {n|osoba|osobe|osoba}";

@@ -4,7 +4,7 @@ texts! {
     SAVE: "Save", "Speichern", "Spremi", "Sačuvaj";
     ADD: "Add", "Hinzufügen", "Dodaj", "Dodaj";
     CREATE: "Create", "Anlegen", "Stvori", "Napravi";
-    EDIT: "Edit", "Bearbeiten", "Uredi", "Uredi";
+    EDIT: "Edit", "Bearbeiten", "Uredi", "Izmeni";
     REMOVE: "Remove", "Entfernen", "Ukloni", "Ukloni";
     UP: "Move up", "Nach oben", "Pomakni gore", "Pomeri gore";
     DOWN: "Move down", "Nach unten", "Pomakni dolje", "Pomeri dole";

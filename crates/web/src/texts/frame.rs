@@ -12,14 +12,16 @@ texts! {
     SIGNED_IN_AS: "Signed in with the key {name}", "Angemeldet mit dem Schlüssel {name}", "Prijavljeni ste ključem {name}", "Prijavljeni ste ključem {name}";
     UNDO: "Undo", "Rückgängig", "Poništi", "Poništi";
     CLOSE: "Close", "Schließen", "Zatvori", "Zatvori";
-    SEARCH: "Search, go, do", "Suchen, öffnen, tun", "Traži, idi, učini", "Traži, idi, učini";
+    SEARCH: "Search, go, do", "Suchen und tun", "Traži, idi, učini", "Traži, idi, učini";
     PALETTE_HINT: "Type to find a reminder, a page or an action", "Tippen, um eine Erinnerung, Seite oder Aktion zu finden", "Tipkajte da nađete podsjetnik, stranicu ili radnju", "Kucajte da nađete podsetnik, stranicu ili radnju";
     KEYS_TITLE: "Keys", "Tasten", "Tipke", "Tasteri";
     KEY_PALETTE: "search, go, do", "suchen, öffnen, tun", "traži, idi, učini", "traži, idi, učini";
     KEY_ADD: "a new reminder", "eine neue Erinnerung", "novi podsjetnik", "novi podsetnik";
     KEY_FIND: "search on this page", "auf dieser Seite suchen", "traži na ovoj stranici", "traži na ovoj stranici";
-    KEY_GO: "then t, r, p, e, w, c, h: go to a page", "dann t, r, p, e, w, c, h: zu einer Seite", "pa t, r, p, e, w, c, h: na stranicu", "pa t, r, p, e, w, c, h: na stranicu";
+    KEY_GO: "then t, r, p, e, w, c, h, k, s: go to a page", "dann t, r, p, e, w, c, h, k, s: zu einer Seite", "pa t, r, p, e, w, c, h, k, s: na stranicu", "pa t, r, p, e, w, c, h, k, s: na stranicu";
     KEY_MOVE: "down and up in a list", "in einer Liste ab und auf", "dolje i gore po popisu", "dole i gore po spisku";
+    KEY_SORT: "move an address in its list", "eine Adresse in ihrer Liste verschieben", "pomakni adresu u popisu", "pomeri adresu na spisku";
+    KEY_CLOSE: "close what is open", "Offenes schließen", "zatvori što je otvoreno", "zatvori što je otvoreno";
     KEY_UNDO: "undo", "rückgängig machen", "poništi", "poništi";
     KEY_HELP: "these keys", "diese Tasten", "ove tipke", "ovi tasteri";
     WHOSE: "Whose", "Wessen", "Čije", "Čije";

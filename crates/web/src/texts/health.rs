@@ -57,7 +57,7 @@ texts! {
     SINCE_START: "{n} since the start", "{n} seit dem Start", "{n} od pokretanja", "{n} od pokretanja";
     JOURNAL: "Journal", "Journal", "Dnevnik", "Dnevnik";
     POSITION: "Position", "Position", "Položaj", "Položaj";
-    KEPT: "{n} entries kept, from {first} on", "{n} Einträge aufbewahrt, ab {first}", "čuva se {n} zapisa, od {first}", "čuva se {n} zapisa, od {first}";
+    KEPT: "{n} {n|entry|entries} kept, from number {first} on", "{n} {n|Eintrag|Einträge} aufbewahrt, ab Nummer {first}", "čuva se {n} {n|zapis|zapisa|zapisa}, od broja {first}", "čuva se {n} {n|zapis|zapisa|zapisa}, od broja {first}";
     LAST_ENTRY: "Last entry", "Letzter Eintrag", "Zadnji zapis", "Poslednji zapis";
     EMPTY_TITLE: "Nothing was sent in this time", "In dieser Zeit wurde nichts gesendet", "U to vrijeme ništa nije poslano", "U to vreme ništa nije poslato";
     EMPTY: "Here you see how many milliseconds after its instant each message left. Send one to see it.", "Hier steht, wie viele Millisekunden nach ihrem Augenblick jede Nachricht hinausging. Senden Sie eine, um es zu sehen.", "Ovdje vidite koliko je milisekundi nakon svojeg trenutka svaka poruka krenula. Pošaljite jednu da to vidite.", "Ovde vidite koliko je milisekundi posle svog trenutka svaka poruka krenula. Pošaljite jednu da to vidite.";

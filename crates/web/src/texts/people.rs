@@ -18,7 +18,7 @@ texts! {
     CLOCK: "{time} there now", "dort ist es {time}", "tamo je sada {time}", "tamo je sada {time}";
     REMINDERS: "Their reminders", "Erinnerungen dieser Person", "Podsjetnici te osobe", "Podsetnici te osobe";
     REACHABLE: "reachable", "erreichbar", "dostupna osoba", "dostupna osoba";
-    IN_QUIET: "quiet hours", "Ruhezeit", "vrijeme mira", "vreme mira";
+    IN_QUIET: "quiet hours", "Ruhezeit", "vrijeme tišine", "vreme tišine";
     PAUSED: "paused until {when}", "Pause bis {when}", "pauza do {when}", "pauza do {when}";
     SILENT: "silent until {when}", "stumm bis {when}", "tišina do {when}", "tišina do {when}";
     SILENT_TAG: "silent about {tag} until {when}", "stumm zu {tag} bis {when}", "tišina za {tag} do {when}", "tišina za {tag} do {when}";
@@ -31,7 +31,7 @@ texts! {
     ADDRESS_HINT: "What the channel needs: a chat, a number, an e-mail address, a URL.", "Was der Kanal braucht: ein Chat, eine Nummer, eine E-Mail-Adresse, eine URL.", "Ono što kanalu treba: razgovor, broj, e-adresa ili URL.", "Ono što kanalu treba: razgovor, broj, imejl adresa ili URL.";
     ADD_ADDRESS: "Add an address", "Adresse hinzufügen", "Dodaj adresu", "Dodaj adresu";
 
-    QUIET: "Quiet hours", "Ruhezeit", "Vrijeme mira", "Vreme mira";
+    QUIET: "Quiet hours", "Ruhezeit", "Vrijeme tišine", "Vreme tišine";
     QUIET_NONE: "None: reminders come at any hour.", "Keine: Erinnerungen kommen zu jeder Stunde.", "Nema ga: podsjetnici dolaze u svako doba.", "Nema ga: podsetnici dolaze u svako doba.";
     QUIET_IS: "{from} to {to} ({span}) in {zone}.", "{from} bis {to} ({span}) in {zone}.", "Od {from} do {to} ({span}), {zone}.", "Od {from} do {to} ({span}), {zone}.";
     QUIET_CRITICAL: "Only what is critical gets through.", "Nur Kritisches kommt durch.", "Prolazi samo ono kritično.", "Prolazi samo ono kritično.";
@@ -44,7 +44,7 @@ texts! {
     EXCEPT_CRITICAL: "critical only", "nur Kritisches", "samo kritično", "samo kritično";
     EXCEPT_HIGH: "high and critical", "Wichtiges und Kritisches", "važno i kritično", "važno i kritično";
     DIGEST: "Send what waited in one message", "Was gewartet hat, in einer Nachricht senden", "Ono što je čekalo pošalji u jednoj poruci", "Ono što je čekalo pošalji u jednoj poruci";
-    NO_QUIET: "No quiet hours", "Keine Ruhezeit", "Bez vremena mira", "Bez vremena mira";
+    NO_QUIET: "No quiet hours", "Keine Ruhezeit", "Bez vremena tišine", "Bez vremena tišine";
 
     PAUSE: "Pause", "Pause", "Pauza", "Pauza";
     PAUSE_WHAT: "Nothing at all is sent to them until then.", "Bis dahin wird gar nichts an sie gesendet.", "Do tada se toj osobi ne šalje baš ništa.", "Do tada se toj osobi ne šalje baš ništa.";
@@ -57,10 +57,10 @@ texts! {
     RESUMED: "{name} is told again.", "{name} wird wieder erinnert.", "{name} opet dobiva podsjetnike.", "{name} opet dobija podsetnike.";
 
     SILENCES: "Silences", "Stille", "Tišine", "Tišine";
-    SILENCES_WHAT: "A silence holds back some reminders for a while, such as all about one tag.", "Eine Stille hält manche Erinnerungen eine Zeit lang zurück, zum Beispiel alle zu einem Stichwort.", "Tišina neko vrijeme zadržava dio podsjetnika, primjerice sve s jednom oznakom.", "Tišina neko vreme zadržava deo podsetnika, na primer sve s jednom oznakom.";
+    SILENCES_WHAT: "A silence holds back some reminders for a while, such as all about one tag.", "Eine Stille hält manche Erinnerungen eine Zeit lang zurück, zum Beispiel alle zu einem Schlagwort.", "Tišina neko vrijeme zadržava dio podsjetnika, primjerice sve s jednom oznakom.", "Tišina neko vreme zadržava deo podsetnika, na primer sve s jednom oznakom.";
     SILENCE_ALL: "everything", "alles", "sve", "sve";
     SILENCE_GROUP: "the group {name}", "die Gruppe {name}", "grupa {name}", "grupa {name}";
-    SILENCE_TAG: "the tag {name}", "das Stichwort {name}", "oznaka {name}", "oznaka {name}";
+    SILENCE_TAG: "the tag {name}", "das Schlagwort {name}", "oznaka {name}", "oznaka {name}";
     SILENCE_SPAN: "{from} until {until}", "{from} bis {until}", "od {from} do {until}", "od {from} do {until}";
     SILENCE_UNTIL: "until {until}", "bis {until}", "do {until}", "do {until}";
     SILENCE_NEW: "New silence", "Neue Stille", "Nova tišina", "Nova tišina";
@@ -68,12 +68,12 @@ texts! {
     SILENCE_END: "End", "Beenden", "Završi", "Završi";
     SILENCED: "Silent until {when}.", "Stumm bis {when}.", "Tišina do {when}.", "Tišina do {when}.";
     SILENCE_ENDED: "The silence has ended; what waited is sent now.", "Die Stille ist beendet; was wartete, wird jetzt gesendet.", "Tišina je završila; ono što je čekalo šalje se sada.", "Tišina je završena; ono što je čekalo šalje se sada.";
-    TAG: "Tag", "Stichwort", "Oznaka", "Oznaka";
+    TAG: "Tag", "Schlagwort", "Oznaka", "Oznaka";
     TAG_HINT: "Empty: all of their reminders.", "Leer: alle Erinnerungen dieser Person.", "Prazno: svi podsjetnici te osobe.", "Prazno: svi podsetnici te osobe.";
     BEGINS: "From", "Ab", "Od kada", "Od kada";
     BEGINS_HINT: "Empty: now.", "Leer: ab jetzt.", "Prazno: odmah.", "Prazno: odmah.";
-    TAGS: "Tags", "Stichwörter", "Oznake", "Oznake";
-    TAGS_WHAT: "The tags of their latest reminders.", "Die Stichwörter der neuesten Erinnerungen.", "Oznake najnovijih podsjetnika.", "Oznake najnovijih podsetnika.";
+    TAGS: "Tags", "Schlagwörter", "Oznake", "Oznake";
+    TAGS_WHAT: "The tags of their latest reminders.", "Die Schlagwörter der neuesten Erinnerungen.", "Oznake najnovijih podsjetnika.", "Oznake najnovijih podsetnika.";
 
     ABOUT: "Zone, language and habits", "Zeitzone, Sprache und Gewohnheiten", "Zona, jezik i navike", "Zona, jezik i navike";
     ZONE: "Time zone", "Zeitzone", "Vremenska zona", "Vremenska zona";
@@ -121,7 +121,7 @@ texts! {
     LEAVE: "Remove this person", "Diese Person entfernen", "Ukloni osobu", "Ukloni osobu";
     DELETE: "Delete the entry", "Eintrag löschen", "Obriši unos", "Obriši unos";
     DELETE_ASK: "Delete the entry of {name}?", "Den Eintrag von {name} löschen?", "Obrisati unos: {name}?", "Obrisati unos: {name}?";
-    DELETE_WHAT: "Zone, language, addresses and quiet hours are gone. The reminders stay, and go to the server's default channel.", "Zeitzone, Sprache, Adressen und Ruhezeit sind dann weg. Die Erinnerungen bleiben und gehen an den Standardkanal des Servers.", "Nestaju zona, jezik, adrese i vrijeme mira. Podsjetnici ostaju i idu na zadani kanal poslužitelja.", "Nestaju zona, jezik, adrese i vreme mira. Podsetnici ostaju i idu na podrazumevani kanal servera.";
+    DELETE_WHAT: "Zone, language, addresses and quiet hours are gone. The reminders stay, and go to the server's default channel.", "Zeitzone, Sprache, Adressen und Ruhezeit sind dann weg. Die Erinnerungen bleiben und gehen an den Standardkanal des Servers.", "Nestaju zona, jezik, adrese i vrijeme tišine. Podsjetnici ostaju i idu na zadani kanal poslužitelja.", "Nestaju zona, jezik, adrese i vreme tišine. Podsetnici ostaju i idu na podrazumevani kanal servera.";
     DELETED: "The entry of {name} is gone.", "Der Eintrag von {name} ist weg.", "Unos „{name}” je obrisan.", "Unos „{name}” je obrisan.";
     ERASE: "Erase everywhere", "Überall löschen", "Izbriši posvuda", "Izbriši svuda";
     ERASE_ASK: "Erase {name} everywhere?", "{name} überall löschen?", "Izbrisati posvuda: {name}?", "Izbrisati svuda: {name}?";

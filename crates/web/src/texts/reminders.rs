@@ -18,7 +18,7 @@ texts! {
     TICK: "Choose “{what}”", "„{what}“ wählen", "Odaberi „{what}”", "Izaberi „{what}”";
     TICK_ALL: "Choose all that are shown", "Alle gezeigten wählen", "Odaberi sve prikazane", "Izaberi sve prikazane";
     CHOSEN: "chosen", "gewählt", "odabrano", "izabrano";
-    EDIT: "Edit", "Ändern", "Uredi", "Izmeni";
+    EDIT: "Edit", "Bearbeiten", "Uredi", "Izmeni";
     WHAT: "What", "Was", "Što", "Šta";
     WHEN: "When", "Wann", "Kada", "Kada";
     WHEN_HINT: "in words; empty: as it is", "in Worten; leer: wie bisher", "riječima; prazno: kako jest", "rečima; prazno: kako jeste";
@@ -30,6 +30,8 @@ texts! {
     SNOOZE: "Snooze 1 hour", "1 Stunde später", "Odgodi 1 sat", "Odloži 1 sat";
     CANCEL: "Cancel", "Absagen", "Otkaži", "Otkaži";
     BRING_BACK: "Bring back", "Zurückholen", "Vrati", "Vrati";
+    RESEND: "Send again", "Noch einmal senden", "Pošalji opet", "Pošalji opet";
+    DID_RESEND: "“{what}” is sent again.", "„{what}“ wird noch einmal gesendet.", "„{what}” se šalje opet.", "„{what}” se šalje opet.";
     DID_PAUSE: "Paused “{what}”.", "„{what}“ pausiert.", "Pauzirano „{what}”.", "Pauzirano „{what}”.";
     DID_RESUME: "“{what}” goes on.", "„{what}“ läuft weiter.", "„{what}” se nastavlja.", "„{what}” se nastavlja.";
     DID_SKIP: "The next run of “{what}” is left out.", "Der nächste Lauf von „{what}“ fällt aus.", "Sljedeći put „{what}” se preskače.", "Sledeći put „{what}” se preskače.";
@@ -40,7 +42,12 @@ texts! {
     DID_ACK: "“{what}” is done.", "„{what}“ ist erledigt.", "„{what}” je obavljeno.", "„{what}” je obavljeno.";
     DID_DISMISS: "“{what}” is not needed.", "„{what}“ ist nicht nötig.", "„{what}” nije potrebno.", "„{what}” nije potrebno.";
     DID_EDIT: "Changed “{what}”: {when}.", "„{what}“ geändert: {when}.", "Promijenjeno „{what}”: {when}.", "Promenjeno „{what}”: {when}.";
-    DID_MANY: "Done to {n} {n|reminder|reminders}.", "Bei {n} {n|Erinnerung|Erinnerungen} getan.", "Učinjeno na {n} {n|podsjetniku|podsjetnika|podsjetnika}.", "Urađeno na {n} {n|podsetniku|podsetnika|podsetnika}.";
+    MANY_PAUSED: "{n} {n|reminder|reminders} paused.", "{n} {n|Erinnerung|Erinnerungen} pausiert.", "{n} {n|podsjetnik pauziran|podsjetnika pauzirana|podsjetnika pauzirano}.", "{n} {n|podsetnik pauziran|podsetnika pauzirana|podsetnika pauzirano}.";
+    MANY_RESUMED: "{n} {n|reminder goes|reminders go} on.", "{n} {n|Erinnerung läuft|Erinnerungen laufen} weiter.", "{n} {n|podsjetnik se nastavlja|podsjetnika se nastavljaju|podsjetnika se nastavlja}.", "{n} {n|podsetnik se nastavlja|podsetnika se nastavljaju|podsetnika se nastavlja}.";
+    MANY_SKIPPED: "The next run of {n} {n|reminder|reminders} is left out.", "Der nächste Lauf von {n} {n|Erinnerung|Erinnerungen} fällt aus.", "Sljedeći put preskače se {n} {n|podsjetnik|podsjetnika|podsjetnika}.", "Sledeći put preskače se {n} {n|podsetnik|podsetnika|podsetnika}.";
+    MANY_SNOOZED: "{n} {n|reminder|reminders} put off by 1 hour.", "{n} {n|Erinnerung|Erinnerungen} um 1 Stunde verschoben.", "{n} {n|podsjetnik odgođen|podsjetnika odgođena|podsjetnika odgođeno} za 1 sat.", "{n} {n|podsetnik odložen|podsetnika odložena|podsetnika odloženo} za 1 sat.";
+    MANY_CANCELLED: "{n} {n|reminder|reminders} cancelled.", "{n} {n|Erinnerung|Erinnerungen} abgesagt.", "{n} {n|podsjetnik otkazan|podsjetnika otkazana|podsjetnika otkazano}.", "{n} {n|podsetnik otkazan|podsetnika otkazana|podsetnika otkazano}.";
+    MANY_BACK: "{n} {n|reminder is|reminders are} back.", "{n} {n|Erinnerung ist|Erinnerungen sind} wieder da.", "{n} {n|podsjetnik je|podsjetnika su|podsjetnika je} opet tu.", "{n} {n|podsetnik je|podsetnika su|podsetnika je} opet tu.";
     SOME_REFUSED: "{n} could not: {why}", "Bei {n} ging es nicht: {why}", "{n} nije moglo: {why}", "{n} nije moglo: {why}";
     NEXT_IS_ANOTHER: "Nothing was left out: the next run is another one by now. Look at it, then press once more.", "Nichts wurde ausgelassen: Der nächste Lauf ist inzwischen ein anderer. Sehen Sie nach, dann drücken Sie noch einmal.", "Ništa nije preskočeno: sljedeći je put sada drugi. Pogledajte, pa pritisnite još jednom.", "Ništa nije preskočeno: sledeći put je sada drugi. Pogledajte, pa pritisnite još jednom.";
     SHOWING_OVER: "Showing {n} of more than {m}", "{n} von mehr als {m}", "Prikazano {n} od više od {m}", "Prikazano {n} od više od {m}";

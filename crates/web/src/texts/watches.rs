@@ -61,5 +61,5 @@ texts! {
     WINDOW: "Due within", "Fällig innerhalb", "Rok unutar", "Rok unutar";
     AGAIN: "Again after", "Wieder nach", "Opet nakon", "Opet posle";
     NEXT_RUN: "Next run", "Nächster Lauf", "Sljedeći prolaz", "Sledeći prolaz";
-    PRIORITY: "Priority", "Wichtigkeit", "Važnost", "Važnost";
+    PRIORITY: "Priority", "Priorität", "Prioritet", "Prioritet";
 }

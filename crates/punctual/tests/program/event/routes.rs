@@ -64,6 +64,9 @@ async fn one_instance_of_a_series_is_moved_cancelled_and_as_its_series_says_agai
         });
         let (status, event) = put(&server, "standup", body.clone()).await;
         assert_eq!((status, event["next"].as_array().map(Vec::len)), (201, Some(3)), "{event}");
+        // A list has the next start alone.
+        let listed = server.get("/v1/events").await;
+        assert_eq!(listed["events"][0]["next"], json!([event["next"][0]]), "{listed}");
         let name =
             |days: i64| (start + jiff::SignedDuration::from_hours(24 * days)).strftime("%Y%m%dT%H%M%S").to_string();
         let due = |event: &Value| -> Vec<String> {

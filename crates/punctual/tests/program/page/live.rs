@@ -60,3 +60,9 @@ async fn the_tab_that_is_left_takes_over_the_stream() {
     let (_home, server) = World::empty();
     tell("live/tabCloses", &server, json!({})).await;
 }
+
+#[tokio::test]
+async fn many_tabs_share_one_stream_where_the_browser_has_no_locks() {
+    let (_home, server) = World::empty();
+    tell("live/withoutLocks", &server, json!({})).await;
+}

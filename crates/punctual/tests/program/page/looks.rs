@@ -51,6 +51,12 @@ async fn a_phone_of_320_pixels_shows_every_page_without_scrolling_sideways_and_w
 }
 
 #[tokio::test]
+async fn an_instance_of_a_series_is_changed_on_a_phone() {
+    let (_home, server) = World::empty();
+    tell("looks/instance", &server, json!({})).await;
+}
+
+#[tokio::test]
 async fn three_hundred_of_everything_fit() {
     let world = World::with(300).await;
     let all = std::env::var("PUNCTUAL_PAGE_SCREENSHOTS").is_ok_and(|wanted| wanted == "all");

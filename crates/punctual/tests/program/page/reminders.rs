@@ -30,6 +30,18 @@ async fn the_same_is_done_to_many_at_once() {
 }
 
 #[tokio::test]
+async fn a_late_answer_to_a_search_changes_nothing() {
+    let (_home, server) = World::empty();
+    tell("reminders/slowSearch", &server, json!({})).await;
+}
+
+#[tokio::test]
+async fn what_is_over_is_sent_again_instead_of_edited_and_what_waits_has_its_chip() {
+    let (_home, server) = World::empty();
+    tell("reminders/over", &server, json!({})).await;
+}
+
+#[tokio::test]
 async fn a_list_of_ones_own_says_how_many_there_are_in_all() {
     let (_home, server) = World::empty();
     tell("reminders/counted", &server, json!({})).await;

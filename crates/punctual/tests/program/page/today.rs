@@ -72,6 +72,18 @@ async fn the_palette_finds_reminders_while_a_sentence_is_read() {
 }
 
 #[tokio::test]
+async fn the_palette_names_what_can_be_done_and_finds_people() {
+    let (_home, server) = World::empty();
+    tell("keys/paletteActs", &server, json!({})).await;
+}
+
+#[tokio::test]
+async fn the_week_has_every_run_and_what_is_far_away_is_seen() {
+    let (_home, server) = World::empty();
+    tell("today/week", &server, json!({})).await;
+}
+
+#[tokio::test]
 async fn focus_is_always_seen_and_goes_in_order() {
     let world = World::with(3).await;
     tell("keys/focus", &world.server, json!({})).await;

@@ -100,6 +100,9 @@ impl World {
             let event = json!({ "starts_at": "2030-01-01T20:00:00Z", "scope": "guild:1/channel:2", "message": "Game in {minutes} min", "users": ["me"] });
             put(format!("/v1/events/game-{number}"), event).await;
         }
+        let series = json!({ "starts_at": "2025-01-07T19:00:00Z", "rrule": "FREQ=WEEKLY;BYDAY=TU", "message": "Club in {minutes} min",
+            "users": ["me"], "offsets": [60] });
+        put("/v1/events/club".into(), series).await;
         for number in 0..n.min(30) {
             let key = json!({ "name": format!("key {number}"), "scopes": ["read"] });
             let (status, answer) = server.call(Method::POST, "/v1/keys", Some(key)).await;
@@ -122,7 +125,8 @@ impl World {
 
     /// Every page there is: the routes, with something in the place of each parameter.
     pub(super) fn pages(&self) -> Vec<String> {
-        routes("get").iter().filter_map(|route| self.page_of(route)).collect()
+        let series = "/events/club".to_owned();
+        routes("get").iter().filter_map(|route| self.page_of(route)).chain([series]).collect()
     }
 
     fn page_of(&self, route: &str) -> Option<String> {

@@ -190,7 +190,7 @@ fn facts(v: &Viewer, shown: &Shown) -> Markup {
     let zone = shown.zone.name();
     let names = |names: &[String], page: &dyn Fn(&str) -> String| {
         html! {
-            @for (index, name) in names.iter().take(NAMES_SHOWN).enumerate() { @if index > 0 { ", " } a href=(page(name)) { (name) } }
+            @for (index, name) in names.iter().take(NAMES_SHOWN).enumerate() { @if index > 0 { " " } a href=(page(name)) { (name) } }
             @if names.len() > NAMES_SHOWN { " … (" (m.number(names.len() as u64)) ")" }
         }
     };

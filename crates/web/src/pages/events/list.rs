@@ -78,7 +78,7 @@ async fn render(v: &Viewer, refusal: Option<&Refusal>) -> Result<Response, Troub
     let filters = filters.map(|(name, value)| (name, value.unwrap_or_default()));
     let is_filtered = filters.iter().any(|(_, value)| !value.is_empty());
     let is_empty = events.is_empty() && !is_filtered && query.cursor.is_none();
-    let may_write = v.may(Scope::Write);
+    let may_write = v.may(Scope::Write) && !v.caller.is_bound;
     let new = new_event(v, is_empty, refusal);
     let main = html! {
         h1 { (m.t(t::TITLE)) }
@@ -122,7 +122,8 @@ fn filter_form(v: &Viewer, filters: &[(&str, &str); 4], is_filtered: bool, refus
 fn row(v: &Viewer, event: &Event, scopes: &[EventScope]) -> Markup {
     let m = &v.m;
     let next = event.next.first().copied().unwrap_or(event.starts_at);
-    let is_over = next < m.now && event.rrule.is_none();
+    // A series that has no next start is over.
+    let is_over = next < m.now && event.next.is_empty();
     let inherited = event.scope.as_deref().and_then(|path| nearest(path, scopes));
     let offsets = match (&event.offsets, inherited) {
         (Some(own), _) => say_all(m, &read(own)),
@@ -132,7 +133,7 @@ fn row(v: &Viewer, event: &Event, scopes: &[EventScope]) -> Markup {
     let n = event.users.len() as u64;
     html! {
         li {
-            span.dot aria-hidden="true" { @if event.rrule.is_some() { "↻" } @else if is_over { "–" } @else { "○" } }
+            span.dot aria-hidden="true" { @if is_over { "–" } @else if event.rrule.is_some() { "↻" } @else { "○" } }
             a.what href=(of_event(&event.key)) { (event.name.as_deref().unwrap_or(&event.key)) @if let Some(scope) = &event.scope { small { (scope) } } }
             span.when { (parts::instant(m, next)) }
             p.sub { (offsets) @if event.offsets.is_none() && let Some(scope) = inherited { " · " (m.say(t::FROM_SCOPE, &[("path", &scope.path)])) } }
@@ -164,7 +165,7 @@ fn new_event(v: &Viewer, is_example: bool, refusal: Option<&Refusal>) -> Markup 
             div.fields {
                 (tried.field(&Field { name: "key", label: &m.t(t::KEY), value: &key, hint: Some(&m.t(t::KEY_HINT)), is_required: true, ..Field::default() }))
                 (tried.field(&Field { name: "starts_at", label: &m.t(t::STARTS), value: &local_field(starts, m.zone.rules()), hint: Some(&zone), kind: "datetime-local", is_required: true, ..Field::default() }))
-                (tried.field(&Field { name: "offsets", label: &m.t(t::OFFSETS_FIELD), value: "60, 15", hint: Some(&m.t(t::OFFSETS_HINT)), ..Field::default() }))
+                (tried.field(&Field { name: "offsets", label: &m.t(t::OFFSETS_FIELD), value: if is_example { "60, 15" } else { "" }, example: Some("60, 15"), hint: Some(&m.t(t::OFFSETS_HINT_NEW)), ..Field::default() }))
                 (tried.field(&Field { name: "users", label: &m.t(t::PEOPLE), value: &v.person, hint: Some(&m.t(t::PEOPLE_HINT)), ..Field::default() }))
                 (tried.field(&Field { name: "scope", label: &m.t(t::SCOPE), hint: Some(&m.t(t::SCOPE_HINT)), ..Field::default() }))
                 (tried.field(&Field { name: "rrule", label: &m.t(t::REPEATS), hint: Some(&m.t(t::REPEATS_HINT)), ..Field::default() }))

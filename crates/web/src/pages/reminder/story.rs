@@ -6,6 +6,7 @@ use punctual_client::known::{AttemptStatus, StateKind};
 use punctual_client::wire::{Attempt, Entry, Occurrence, Reminder, Response, Word};
 use serde_json::Value;
 
+use crate::manner::Manner;
 use crate::parts;
 use crate::texts::{Text, reminder as t, states};
 use crate::viewer::Viewer;
@@ -23,7 +24,7 @@ struct Line {
 pub(super) fn story(v: &Viewer, reminder: &Reminder<'_>, run: &Occurrence) -> Markup {
     let m = &v.m;
     let shape = parts::of_run(m, &run.state);
-    let lines = lines(v, run);
+    let lines = lines(m, run);
     let raw = serde_json::to_value(run).map(|value| format!("{value:#}")).unwrap_or_default();
     html! {
         section id=(format!("run-{}", run.run_number)) {
@@ -47,12 +48,12 @@ pub(super) fn story(v: &Viewer, reminder: &Reminder<'_>, run: &Occurrence) -> Ma
     }
 }
 
-fn lines(v: &Viewer, run: &Occurrence) -> Vec<Line> {
-    let mut lines: Vec<Line> = run.attempts.iter().map(|attempt| of_attempt(v, run, attempt)).collect();
-    lines.extend(run.responses.iter().map(|response| of_response(v, response)));
-    lines.extend(run.audit.iter().filter_map(|entry| of_entry(v, entry)));
+fn lines(m: &Manner, run: &Occurrence) -> Vec<Line> {
+    let mut lines: Vec<Line> = run.attempts.iter().map(|attempt| of_attempt(m, run, attempt)).collect();
+    lines.extend(run.responses.iter().map(|response| of_response(m, response)));
+    lines.extend(run.audit.iter().filter_map(|entry| of_entry(m, entry)));
     if lines.is_empty() && run.state == StateKind::Missed {
-        lines.extend(run.at.map(|at| line(at, "✕", "bad", v.m.t(t::STORY_MISSED).into_owned())));
+        lines.extend(run.at.map(|at| line(at, "✕", "bad", m.t(t::STORY_MISSED).into_owned())));
     }
     lines.sort_by_key(|line| line.at);
     lines
@@ -62,17 +63,32 @@ fn line(at: Timestamp, mark: &'static str, class: &'static str, text: String) ->
     Line { at, mark, class, text, notes: Vec::new() }
 }
 
-fn of_attempt(v: &Viewer, run: &Occurrence, attempt: &Attempt) -> Line {
-    let m = &v.m;
-    let channel = ("channel", attempt.channel.as_str());
-    let mut told = match &attempt.status {
-        Word::Known(AttemptStatus::Sent) => line(attempt.started_at, "✓", "good", m.say(t::STORY_TOOK, &[channel])),
-        Word::Known(AttemptStatus::Sending) => line(attempt.started_at, "➤", "", m.say(t::STORY_SENDING, &[channel])),
+fn of_attempt(m: &Manner, run: &Occurrence, attempt: &Attempt) -> Line {
+    let place = match attempt.address.as_str() {
+        "" => attempt.channel.clone(),
+        address => format!("{} ({address})", attempt.channel),
+    };
+    let place = ("channel", place.as_str());
+    let (mark, class, became) = match &attempt.status {
+        Word::Known(AttemptStatus::Sent) => ("✓", "good", m.say(t::STORY_TOOK, &[place])),
+        Word::Known(AttemptStatus::Sending) => ("➤", "", m.say(t::STORY_SENDING, &[place])),
         other => {
-            let why = attempt.error.as_deref().unwrap_or(other.as_str());
-            line(attempt.started_at, "✕", "bad", m.say(t::STORY_FAILED, &[channel, ("why", why)]))
+            let why = attempt.error.as_deref().unwrap_or(other.as_str()).trim_end_matches('.');
+            ("✕", "bad", m.say(t::STORY_FAILED, &[place, ("why", why)]))
         }
     };
+    // Whoever was reached before and is asked once more has not answered.
+    let was_reached = |before: &Attempt| before.number < attempt.number && before.status == AttemptStatus::Sent;
+    let again = run.attempts.iter().any(was_reached).then(|| m.t(t::STORY_REASKED).into_owned());
+    // The journal has an entry of each attempt, by the node that made it.
+    let is_its = |entry: &&Entry| {
+        entry.at >= attempt.started_at
+            && matches!(entry.kind.as_str(), "reminder.sent" | "attempt.failed" | "reminder.failed")
+    };
+    let node = run.audit.iter().filter(is_its).min_by_key(|entry| entry.at).and_then(|entry| entry.node.as_deref());
+    let claimed = node.map(|node| m.say(t::STORY_CLAIMED, &[("node", node)]));
+    let sentences: Vec<String> = again.into_iter().chain(claimed).chain([became]).collect();
+    let mut told = line(attempt.started_at, mark, class, sentences.join(" "));
     told.notes.push(m.say(t::STORY_ATTEMPT, &[("n", &m.number(attempt.number.into()))]));
     if attempt.number == 1 {
         told.notes.push(parts::lateness(m, run.due_at, attempt.started_at));
@@ -85,13 +101,10 @@ fn of_attempt(v: &Viewer, run: &Occurrence, attempt: &Attempt) -> Line {
     if attempt.digest {
         told.notes.push(m.t(t::STORY_DIGEST).into_owned());
     }
-    let node = run.audit.iter().find(|entry| entry.kind.starts_with("reminder.sent") || entry.kind.ends_with("failed"));
-    told.notes.extend(node.and_then(|entry| entry.node.as_deref()).map(|node| m.say(t::STORY_NODE, &[("node", node)])));
     told
 }
 
-fn of_response(v: &Viewer, response: &Response) -> Line {
-    let m = &v.m;
+fn of_response(m: &Manner, response: &Response) -> Line {
     let who = response.name.as_deref().or(response.user_id.as_deref()).unwrap_or(&response.by);
     let until = response.until.map(|until| m.instant(until)).unwrap_or_default();
     let (mark, class, text): (_, _, Text) = match response.response.as_str() {
@@ -109,8 +122,7 @@ fn of_response(v: &Viewer, response: &Response) -> Line {
 }
 
 /// What the journal says beside attempts and answers, which tell themselves.
-fn of_entry(v: &Viewer, entry: &Entry) -> Option<Line> {
-    let m = &v.m;
+fn of_entry(m: &Manner, entry: &Entry) -> Option<Line> {
     let data: Value = entry.data.as_ref().and_then(|data| serde_json::from_str(data.get()).ok()).unwrap_or_default();
     let word = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
     let when = |name: &str| word(name).parse().map(|at| m.instant(at)).unwrap_or_default();
@@ -163,5 +175,64 @@ pub(super) fn entry(v: &Viewer, entry: &Entry) -> Markup {
                 small { (fields.join(", ")) @if let Some(via) = &entry.via { " " (m.say(t::STORY_BY, &[("by", via)])) } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderMap;
+    use punctual_time::zone::Zone;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The story of a run with these attempts, answers and entries, a sentence a line.
+    fn story(fields: Value) -> Vec<String> {
+        let mut run = json!({ "id": "run", "reminder_id": "1", "run_number": 1, "due_at": "2026-11-18T08:00:00Z", "state": "completed",
+            "at": null, "attempts": [], "responses": [], "audit": [] });
+        run.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let stranger = Manner::of_stranger(&HeaderMap::new());
+        let m = stranger.at(Zone::utc(), "2026-11-18T12:00:00Z".parse().unwrap());
+        lines(&m, &serde_json::from_value(run).unwrap()).into_iter().map(|line| line.text).collect()
+    }
+
+    fn attempt(number: u32, channel: &str, address: &str, error: Option<&str>) -> Value {
+        json!({ "number": number, "channel": channel, "address": address, "status": if error.is_some() { "failed" } else { "sent" },
+            "started_at": format!("2026-11-18T08:0{number}:00Z"), "ended_at": format!("2026-11-18T08:0{number}:01Z"), "error": error,
+            "message_id": null, "idempotency_key": "k" })
+    }
+
+    fn entry(kind: &str, minute: u32, node: Option<&str>, data: Value) -> Value {
+        json!({ "id": minute, "occurrence_id": null, "at": format!("2026-11-18T08:0{minute}:02Z"), "kind": kind, "actor": "engine", "via": null, "node": node,
+            "reminder_id": "1", "user": "me", "data": data })
+    }
+
+    #[test]
+    fn a_run_is_told_by_who_claimed_it_where_it_went_and_who_was_asked_again() {
+        let told = story(json!({
+            "attempts": [attempt(1, "webhook", "http://a.example/x", Some("answered 500.")), attempt(2, "console", "", None), attempt(3, "console", "", None)],
+            "audit": [
+                entry("attempt.failed", 1, Some("node-a"), json!({})),
+                entry("reminder.sent", 2, Some("node-b"), json!({})),
+                entry("reminder.escalated", 4, None, json!({ "to": [{ "user": "ana" }, { "user": "marko" }] })),
+            ],
+            "responses": [{ "response": "ack", "at": "2026-11-18T08:05:00Z", "by": "page", "user_id": "ana", "response_text": null, "channel": null }],
+        }));
+        assert_eq!(
+            told,
+            [
+                "Claimed by node-a. Not sent to webhook (http://a.example/x): answered 500.",
+                "Claimed by node-b. Sent to console.",
+                "Nobody had answered, so it was asked again. Sent to console.",
+                "Nobody answered, so ana, marko was asked.",
+                "ana said done.",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_run_that_was_missed_says_so() {
+        let told = story(json!({ "state": "missed", "at": "2026-11-18T09:00:00Z" }));
+        assert_eq!(told, ["Its moment passed, and it was left out."]);
     }
 }

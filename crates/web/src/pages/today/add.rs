@@ -1,14 +1,19 @@
 //! Quick-add: one line that says back what it understood while somebody types.
 
+use std::sync::LazyLock;
+
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use punctual_client::escaped;
 use punctual_client::wire::{ParseInput, Reading, ReminderInput, Understood};
+use punctual_client::{Failure, escaped};
+use punctual_time::phrase::{Lang, Meaning, parse};
+use punctual_time::zone::Zone;
 use serde::Deserialize;
 
 use crate::flash::Flash;
+use crate::manner::Manner;
 use crate::parts;
 use crate::texts::today as t;
 use crate::trouble::Trouble;
@@ -83,10 +88,10 @@ fn said<'a>(v: &Viewer, meant: &'a Understood) -> (Markup, Option<&'a str>) {
         Understood::Duration { at, summary, rest, .. } => {
             (summary, instant(at).map(|at| m.instant(at)).unwrap_or_default(), rest, &[])
         }
-        Understood::None { suggestion, .. } => {
+        Understood::None { reason, suggestion } => {
             let said = html! {
-                span { (m.t(t::NO_TIME)) }
-                @if let Some(reading) = suggestion { span { (m.t(t::OR)) " " (reading.summary) "?" } }
+                span { (why_none(m, reason)) }
+                @if let Some(reading) = suggestion { span { (m.say(t::DID_YOU_MEAN, &[("what", &reading.summary)])) } }
             };
             return (said, None);
         }
@@ -99,6 +104,39 @@ fn said<'a>(v: &Viewer, meant: &'a Understood) -> (Markup, Option<&'a str>) {
         kbd { "Enter" } span.unseen { (m.t(t::TO_ADD)) }
     };
     (said, Some(rest))
+}
+
+/// Why a sentence has no time: that it says none in the viewer's words, anything else in the parser's.
+fn why_none(m: &Manner, reason: &str) -> String {
+    static NO_TIME: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let nothing = |lang| match parse("-", Some(lang), &Zone::utc(), Timestamp::UNIX_EPOCH).meaning {
+            Meaning::None { reason } => reason,
+            _ => String::new(),
+        };
+        Lang::ALL.into_iter().map(nothing).collect()
+    });
+    if NO_TIME.iter().any(|known| known == reason) { m.t(t::NO_TIME).into_owned() } else { sentence(reason) }
+}
+
+/// A fragment as a sentence: `it names more than one time` as `It names more than one time.`
+fn sentence(fragment: &str) -> String {
+    let mut letters = fragment.trim_end_matches('.').chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(['.']).collect()
+}
+
+/// Why a sentence became no reminder, as a person is told.
+async fn why_not(v: &Viewer, asked: &ParseInput, failure: &Failure) -> Option<String> {
+    let words = refused(failure)?;
+    if let Ok(Understood::None { reason, suggestion }) = v.client.parse(asked).await {
+        let meant = suggestion.map(|meant| v.m.say(t::DID_YOU_MEAN, &[("what", &meant.summary)]));
+        return Some([Some(why_none(&v.m, &reason)), meant].into_iter().flatten().collect::<Vec<_>>().join(" "));
+    }
+    // The names of fields are a program's.
+    let problem = failure.refused().and_then(|refused| refused.problem.as_ref());
+    let details: Vec<String> =
+        problem.map(|problem| problem.errors.iter().map(|error| sentence(&error.detail)).collect()).unwrap_or_default();
+    Some(if details.is_empty() { words.to_owned() } else { details.join(" ") })
 }
 
 /// Another reading, without the zone that the first says already.
@@ -144,6 +182,7 @@ pub(super) struct Add {
 pub(super) async fn create(Posted { viewer: v, form }: Posted<Add>) -> Result<Response, Trouble> {
     let back = form.back.unwrap_or_else(|| "/".into());
     let user = form.user.filter(|user| !user.is_empty());
+    let asked = ParseInput { text: Some(form.text.clone()), user: user.clone(), ..ParseInput::default() };
     let input = ReminderInput { user, text: Some(form.text.clone()), ..ReminderInput::default() };
     Ok(match v.client.create(&input).await {
         Ok(reminder) => {
@@ -151,7 +190,7 @@ pub(super) async fn create(Posted { viewer: v, form }: Posted<Add>) -> Result<Re
             let said = v.m.say(t::ADDED, &[("what", &reminder.message), ("when", &when)]);
             Flash::undoable(said, &reminder.id, "cancel").then(&back)
         }
-        Err(failure) => match refused(&failure) {
+        Err(failure) => match why_not(&v, &asked, &failure).await {
             // The sentence stands in the field once more, also without a script. It comes last in the address, if it fits there.
             Some(words) if form.text.len() > TYPED_BYTES_MAX => Flash::problem(words).then(&back),
             Some(words) => {
@@ -174,6 +213,18 @@ mod tests {
         {
             assert_eq!(without_text(here), expect);
         }
+    }
+
+    #[test]
+    fn a_sentence_without_a_time_is_told_apart_from_one_that_is_not_understood() {
+        let m = Manner::of_stranger(&axum::http::HeaderMap::new());
+        let reason = |text: &str| match parse(text, None, &Zone::utc(), Timestamp::UNIX_EPOCH).meaning {
+            Meaning::None { reason } => reason,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(why_none(&m, &reason("call the dentist")), "Say when as well, such as “tomorrow at 8”.");
+        let said = why_none(&m, &reason("pay 5 euros on friday, and on saturday at 5"));
+        assert!(said.starts_with("It names more than one time") && said.ends_with('.'), "{said}");
     }
 
     #[test]

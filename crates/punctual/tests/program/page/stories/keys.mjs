@@ -38,6 +38,25 @@ export async function palette(story) {
   }
 }
 
+/** The palette shows what can be done on the page, by what it is done to, and finds people. */
+export async function paletteActs(story, given) {
+  await api(given, "PUT", "/v1/users/ana", { timezone: "Europe/Zagreb" });
+  for (const message of ["Take the pill", "Close the window"]) await api(given, "POST", "/v1/reminders", { user: "me", message, require_ack: true, schedule: { type: "once", at: "0s" } });
+  const page = await story.signedIn();
+  await until("both wait", async () => (await page.locator(".ask").count()) === 2);
+  const choices = () => page.locator("#palette-list li span").allInnerTexts();
+  await page.keyboard.press("Control+k");
+  const shown = await choices();
+  assert.ok(shown.includes("Today") && shown.some((one) => one.startsWith("Done")), `it opens with pages and with acts: ${shown}`);
+  await page.keyboard.type("done");
+  assert.deepEqual((await choices()).filter((one) => one.startsWith("Done")).sort(), ["Done · Close the window", "Done · Take the pill"]);
+  await page.locator("#palette input").fill("ana");
+  await page.locator("#palette-list li", { hasText: "ana" }).first().waitFor();
+  await story.picture(page, "palette-people");
+  await page.locator("#palette-list li", { hasText: "ana" }).first().click();
+  await page.waitForURL("**/people/ana");
+}
+
 /** The palette shows what it found although the sentence was read while the search was on its way. */
 export async function search(story, given) {
   await api(given, "POST", "/v1/reminders", { user: "me", message: "water the ferns", schedule: { type: "once", at: "2h" } });

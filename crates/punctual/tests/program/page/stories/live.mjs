@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { api, signIn } from "../story.mjs";
+import { api, signIn, until } from "../story.mjs";
 
 const isLive = (page) => page.locator("body.is-live").waitFor();
 const isLost = (page) => page.locator("body.is-lost").waitFor();
@@ -14,7 +14,9 @@ export async function lostAndHealed(story, given) {
   await story.picture(page, "today-lost");
   await story.ask("restart");
   await isLive(page);
-  assert.equal((await page.locator("#lost").innerText()).trim(), "");
+  const banner = async () => (await page.locator("#lost").innerText()).trim();
+  await until("the page says that the connection is back", async () => (await banner()) === "The connection is back.");
+  await until("it says so for a moment", async () => (await banner()) === "");
   await api(given, "POST", "/v1/reminders", { user: "me", message: "Healed", schedule: { type: "once", at: "1h" } });
   await page.getByText("Healed").first().waitFor();
 }
@@ -57,6 +59,40 @@ export async function twoTabs(story, given) {
     await page.getByText("Seen twice").first().waitFor();
   }
   assert.equal(open.size, 1);
+}
+
+/** Plain http in a home network is no secure context, and has no locks. */
+export async function withoutLocks(story, given) {
+  const context = await story.person();
+  await context.addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
+  const open = streams(context);
+  const pages = [await context.newPage()];
+  await signIn(pages[0], given.key);
+  await isLive(pages[0]);
+  // More tabs than a browser has connections to one server.
+  while (pages.length < 8) {
+    const page = await context.newPage();
+    pages.push(page);
+    await page.goto("/");
+    await isLive(page);
+  }
+  assert.equal(open.size, 1, "all tabs have one stream");
+  await api(given, "POST", "/v1/reminders", { user: "me", message: "Seen everywhere", schedule: { type: "once", at: "1h" } });
+  for (const page of [pages[0], pages[7]]) {
+    await page.bringToFront();
+    await page.getByText("Seen everywhere").first().waitFor();
+  }
+  // Without the one that led, another leads.
+  const [leads, ...left] = pages;
+  await leads.close();
+  const streaming = () => [...open].filter((request) => !request.frame().page().isClosed()).length;
+  await until("another tab leads", async () => streaming() === 1);
+  await api(given, "POST", "/v1/reminders", { user: "me", message: "Seen by the heirs", schedule: { type: "once", at: "1h" } });
+  for (const page of [left[0], left[6]]) {
+    await page.bringToFront();
+    await page.getByText("Seen by the heirs").first().waitFor();
+  }
+  await until("only one of them leads", async () => streaming() === 1);
 }
 
 export async function tabCloses(story, given) {

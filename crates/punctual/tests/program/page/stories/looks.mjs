@@ -106,6 +106,16 @@ export async function phone(story, { pages, items }) {
   assert.deepEqual(wrong, []);
 }
 
+/** A thumb reaches the form of one instance of a series. */
+export async function instance(story, given) {
+  const starts = new Date(Date.now() + 86_400_000).toISOString();
+  await api(given, "PUT", "/v1/events/club", { starts_at: starts, rrule: "FREQ=WEEKLY", message: "Club", users: ["me"], offsets: [60] });
+  const page = await story.signedIn({ path: "/events/club", viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true });
+  await page.locator(".rows details summary").first().tap();
+  await page.locator(".rows details input[type=datetime-local]").first().waitFor();
+  await story.picture(page, "event-instance-phone");
+}
+
 export async function many(story, { pages, items, all }) {
   const wrong = [];
   const looks = [["light", { width: 1100, height: 800 }], ["phone", { width: 320, height: 640 }], ...(all ? [["dark", { width: 1100, height: 800 }]] : [])];

@@ -21,6 +21,7 @@ export async function editInPlace(story, given) {
   let tools = await open(page, milk);
   await tools.getByLabel("What").fill("Buy oat milk");
   await tools.getByLabel("When").fill("every friday at 9:15");
+  await tools.getByLabel("Priority").selectOption("high");
   await story.picture(page, "reminders-edit");
   await tools.getByRole("button", { name: "Save" }).click();
   await said(page).getByText("Changed “Buy oat milk”").waitFor();
@@ -28,6 +29,7 @@ export async function editInPlace(story, given) {
   assert.match(await row(page, milk).innerText(), /Buy oat milk[^]*9:15/);
   const now = await read(given, milk);
   assert.equal(now.message, "Buy oat milk");
+  assert.equal(now.priority, "high");
   assert.notEqual(now.schedule.type, "once");
   // A time that is none changes nothing, and what was typed stays to be mended.
   tools = await open(page, milk);
@@ -104,15 +106,56 @@ export async function many(story, given) {
   assert.equal(await bar.locator("[data-count]").innerText(), "2");
   await story.picture(page, "reminders-many");
   await bar.getByRole("button", { name: "Pause" }).click();
-  await said(page).getByText("Done to 2 reminders").waitFor();
+  await said(page).getByText("2 reminders paused.").waitFor();
   assert.deepEqual(await statuses(), ["paused", "active", "paused"]);
   // What cannot be done to one leaves the others alone, and is said.
   await row(page, two).getByRole("checkbox").check();
   await bar.getByRole("checkbox").check();
   assert.equal(await bar.locator("[data-count]").innerText(), "3");
   await bar.getByRole("button", { name: "Cancel", exact: true }).click();
-  await said(page).getByText("Done to 3 reminders").waitFor();
+  await said(page).getByText("3 reminders cancelled.").waitFor();
   assert.deepEqual(await statuses(), ["cancelled", "cancelled", "cancelled"]);
+  await page.locator(".toast [data-undo]").click();
+  await said(page).getByText("3 reminders are back.").waitFor();
+  assert.ok(!(await statuses()).includes("cancelled"), "all are back");
+}
+
+/** The answer to the first letters comes after that to all of them, and changes nothing any more. */
+export async function slowSearch(story, given) {
+  for (const message of ["Call the dentist", "Water the plants"]) await make(given, message);
+  const page = await story.signedIn({ path: "/reminders" });
+  let letThrough;
+  const isLate = new Promise((resolve) => (letThrough = resolve));
+  await page.route(/\/reminders\?q=wat$/, async (route) => { await isLate; await route.continue(); });
+  const first = page.waitForRequest(/\/reminders\?q=wat$/);
+  await page.locator("#q").fill("wat");
+  await first;
+  await page.locator("#q").fill("dentist");
+  const found = page.locator("#found a.what");
+  await until("the list is of the last words", async () => (await found.allInnerTexts()).join() === "Call the dentist");
+  const late = page.waitForResponse(/\/reminders\?q=wat$/);
+  letThrough();
+  await (await late).finished();
+  await page.waitForTimeout(200);
+  assert.deepEqual(await found.allInnerTexts(), ["Call the dentist"]);
+  assert.equal(new URL(page.url()).searchParams.get("q"), "dentist");
+}
+
+/** What is over has nothing to edit; what failed is sent again, and what waits for an answer has its chip. */
+export async function over(story, given) {
+  const nobody = { to: [{ channel: "webhook", address: "http://127.0.0.1:9/nobody" }], only: true, max_retries: 0 };
+  const failed = await make(given, "Backup finished?", { schedule: { type: "once", at: "0s" }, ...nobody });
+  const asked = await make(given, "Take the pill", { schedule: { type: "once", at: "0s" }, require_ack: true });
+  await until("one has failed", async () => (await read(given, failed)).last_status === "failed");
+  await until("one waits", async () => (await read(given, asked)).last_status === "awaiting_ack");
+  const page = await story.signedIn({ path: "/reminders" });
+  assert.equal(await row(page, failed).locator("details.do").count(), 0, "there is nothing to edit");
+  assert.match(await row(page, asked).innerText(), /waits for an answer/);
+  await row(page, failed).getByRole("button", { name: "Send again" }).click();
+  await said(page).getByText("“Backup finished?” is sent again.").waitFor();
+  await page.getByRole("link", { name: "waits for an answer" }).click();
+  await page.waitForURL((url) => url.searchParams.get("status") === "awaiting_ack");
+  assert.deepEqual(await page.locator("#found a.what").allInnerTexts(), ["Take the pill"]);
 }
 
 /** More than a page of one's own are counted. */

@@ -44,3 +44,34 @@ export async function notUnderstood(story, given) {
   const { reminders } = await api(given, "GET", "/v1/reminders");
   assert.equal(reminders.length, 0);
 }
+
+/** Today shows every run of the week, and the next run however far it is. */
+export async function week(story, given) {
+  const page = await story.signedIn();
+  await page.locator(".empty").waitFor();
+  await api(given, "POST", "/v1/reminders", { user: "me", message: "Pay the rent", schedule: { type: "once", at: "20d" } });
+  await page.reload();
+  await page.locator("#day li", { hasText: "Pay the rent" }).waitFor();
+  assert.equal(await page.locator(".empty").count(), 0, "somebody with a reminder is not taught");
+  // Two that are due daily, one that is due very often.
+  await api(given, "PUT", "/v1/users/me", { timezone: "UTC", quiet_hours: { from: "22:00", to: "07:00" } });
+  for (const [message, schedule] of [["Stretch", { type: "daily", time: "09:30" }], ["Lock the door", { type: "daily", time: "23:30" }], ["Drink", { type: "interval", every: "2h" }]]) {
+    await api(given, "POST", "/v1/reminders", { user: "me", message, schedule });
+  }
+  await page.reload();
+  const rows = (text) => page.locator("#day li:not(.past)", { hasText: text });
+  assert.equal(await rows("Stretch").count(), 7);
+  assert.equal(await rows("Drink").count(), 1);
+  assert.match(await rows("Drink").innerText(), /then 83 more until/);
+  assert.match(await rows("Lock the door").first().innerText(), /☾[^]*waits until .*07:00/);
+  await story.picture(page, "today-week");
+  // More than a page.
+  const reminders = Array.from({ length: 12 }, (_, n) => ({ user: "me", message: `Daily ${n}`, schedule: { type: "daily", time: "12:00" } }));
+  await api(given, "POST", "/v1/reminders/batch", { reminders });
+  await page.reload();
+  const first = await page.locator("#day li:not(.now):not(.hour):not(.past) .what").count();
+  assert.equal(first, 80);
+  await page.locator("#ahead", { hasText: /^19 more until/ }).click();
+  await page.getByRole("link", { name: "Sooner" }).waitFor();
+  assert.equal(await page.locator("#day li:not(.hour) .what").count(), 19);
+}
