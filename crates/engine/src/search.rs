@@ -197,8 +197,7 @@ async fn texts(store: &Arc<dyn Store>, ids: Vec<ReminderId>) -> Result<Vec<Index
 
 /// The reminder that has another text after this entry, if one has.
 pub(crate) fn retold(entry: &Placed) -> Option<ReminderId> {
-    let has_fields = || entry.data.as_ref().is_some_and(|data| data.contains("\"fields\""));
-    entry.reminder.filter(|_| entry.kind == Kind::Created.as_str() || has_fields())
+    entry.reminder.filter(|_| entry.kind == Kind::Created.as_str() || entry.has_changed_fields())
 }
 
 /// Those of `ids` that are there; one that cannot be read is left out.
