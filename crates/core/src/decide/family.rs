@@ -38,10 +38,28 @@ pub struct Family {
 }
 
 impl Family {
+    /// Whether a reminder belongs to the family.
+    pub fn has(&self, reminder: &Reminder) -> bool {
+        let is_meant = |about: OccurrenceId| match &self.runs {
+            _ if about.reminder != self.root => false,
+            Some(runs) => runs.contains(&about.run),
+            None => may_be_asked(reminder.status),
+        };
+        reminder.id == self.root || reminder.escalates.is_some_and(is_meant)
+    }
+
     /// The run of a member that the family is about: of the root the run that nobody answered, of the others their only one.
     pub fn run_of(&self, member: ReminderId) -> u32 {
         let of_root = self.runs.as_ref().and_then(|runs| runs.first()).copied();
         of_root.filter(|_| member == self.root).unwrap_or(1)
+    }
+}
+
+/// Whether the person of an escalation in this status may still be asked. One that is paused is asked when it is resumed.
+pub fn may_be_asked(status: ReminderStatus) -> bool {
+    match status {
+        ReminderStatus::Active | ReminderStatus::Paused => true,
+        ReminderStatus::Completed | ReminderStatus::Cancelled => false,
     }
 }
 

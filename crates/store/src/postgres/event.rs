@@ -301,9 +301,9 @@ async fn zones(db: &Connection<'_>, loaded: &[Loaded], groups: &[Group]) -> Resu
 static RUNS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "select o.* from unnest($1) as v (id) cross join lateral (select {} from punctual.occurrence o \
-         where o.reminder_id = v.id and (o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run \
-         for update of o) as o",
-        rows::OCCURRENCE
+         where o.reminder_id = v.id and {} order by o.run for update of o) as o",
+        rows::OCCURRENCE,
+        rows::OPEN_BY_KEY
     )
 });
 
@@ -340,9 +340,12 @@ async fn held(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderId,
     }
     for held in held.values_mut().filter(|held| held.may_have_kin()) {
         let root = held.reminder.id;
-        let lock = "select from punctual.reminder r join punctual.occurrence o on o.reminder_id = r.id \
-            where r.escalates_id = $1 and r.status in ('active', 'paused') for update of o";
-        db.rows(lock, &[(&uuid(root), Type::UUID)]).await?;
+        let lock = format!(
+            "select from punctual.reminder r join punctual.occurrence o on o.reminder_id = r.id \
+             where r.escalates_id = $1 and {} for update of o",
+            rows::MAY_BE_ASKED
+        );
+        db.rows(&lock, &[(&uuid(root), Type::UUID)]).await?;
         held.family = change::kin(db, root, &Family { root, runs: None }).await?;
     }
     Ok(held)

@@ -267,8 +267,9 @@ fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Held>
     )?;
     let sql = format!(
         "SELECT {} FROM occurrence o WHERE o.reminder_id IN (VALUES {{values}}) \
-         AND (o.wake_at IS NOT NULL OR o.state = 'paused') ORDER BY o.reminder_id, o.run",
-        rows::OCCURRENCE
+         AND {} ORDER BY o.reminder_id, o.run",
+        rows::OCCURRENCE,
+        rows::OPEN
     );
     for_rows(
         db,
@@ -341,9 +342,12 @@ pub(super) fn mark_group(db: &Connection, name: &str, now: Timestamp) -> Result<
 
 /// Forgets events that were over before then, and of which nothing is to come.
 pub(super) fn prune(db: &Connection, before: i64) -> Result<(), StoreError> {
-    let over = "SELECT e.key FROM event e WHERE coalesce(e.ends_at, e.starts_at) < ?1 AND e.planned AND e.plan_at IS NULL \
-        AND NOT EXISTS (SELECT 1 FROM event_reminder l JOIN occurrence o ON o.reminder_id = l.reminder_id \
-          WHERE l.event_key = e.key AND (o.wake_at IS NOT NULL OR o.state = 'paused' OR o.at >= ?1))";
+    let over = format!(
+        "SELECT e.key FROM event e WHERE coalesce(e.ends_at, e.starts_at) < ?1 AND e.planned AND e.plan_at IS NULL \
+         AND NOT EXISTS (SELECT 1 FROM event_reminder l JOIN occurrence o ON o.reminder_id = l.reminder_id \
+           WHERE l.event_key = e.key AND ({} OR o.at >= ?1))",
+        rows::OPEN
+    );
     let links = format!("DELETE FROM event_reminder WHERE event_key IN ({over})");
     let events = format!("DELETE FROM event WHERE key IN ({over})");
     for sql in [links, events] {
