@@ -86,7 +86,7 @@ pub(super) fn message(to: &Address, due_at: Timestamp) -> Message {
     }
 }
 
-/// An engine as `punctual serve` runs it, with one channel, and with a Redis timer if there is one.
+/// An engine as `punctual serve` runs it, but with one channel, without the search index, and with a Redis timer if there is one.
 pub(super) fn engine(store: Arc<dyn Store>, channel: Arc<dyn Channel>, redis: Option<&str>) -> anyhow::Result<Engine> {
     engine_with(store, channel, redis, Settings::default())
 }

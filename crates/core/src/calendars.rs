@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::event::Event;
 use crate::feed::{Feed, Known};
-use crate::rules::rota::Duty;
+use crate::rules::rota::RotaItem;
 use crate::zone::Zone;
 
 /// Reads foreign calendars.
@@ -38,7 +38,7 @@ pub struct Contents {
     /// Of a user's: the events that are to come.
     pub events: Vec<Event>,
     /// Of a group's: who is on duty when, now and in the next 90 days.
-    pub duties: Vec<Duty>,
+    pub duties: Vec<RotaItem>,
     /// What of it could not be read.
     pub problems: Vec<String>,
 }

@@ -45,7 +45,7 @@ pub use self::answer::{Answer, Answered, Repeat};
 pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::event::{
-    ByPlanner, EventQuery, EventView, Events, PLANNED_AT_ONCE, Planned, PlannedEvent, Put, PutDone, PutEvent,
+    ByPlanner, EventQuery, EventView, Events, PLANNED_AT_ONCE, PlannedEvent, PlannedEvents, Put, PutDone, PutEvent,
     PutInstance, PutScope, REMINDERS_AT_ONCE, SLOTS_SHOWN_MAX, SlotView,
 };
 pub use self::feed::{FeedEnd, Feeds, TakenFeed};

@@ -13,7 +13,7 @@ use punctual_core::decide::calendar::{Changes, feed_failed, feed_read, feed_unch
 use punctual_core::event::Event;
 use punctual_core::feed::{FEEDS_OF_USER_MAX, Feed, FeedKey, FeedKind};
 use punctual_core::journal::Who;
-use punctual_core::rules::rota::{self, Duty, Known};
+use punctual_core::rules::rota::{self, Known, RotaItem};
 use punctual_core::store::{EventQuery, FeedEnd, PLANNED_AT_ONCE, PutEvent, StoreError};
 use punctual_core::writes::Writes;
 use punctual_core::zone::Zone;
@@ -264,11 +264,11 @@ async fn follow_duties(engine: &Engine, feed: &Feed, contents: &Contents) -> Res
 }
 
 /// The users that duties may be about: those of the group, if it has any, else everybody.
-async fn known(engine: &Engine, duties: &[Duty], users: &[String]) -> Result<Known, StoreError> {
+async fn known(engine: &Engine, duties: &[RotaItem], users: &[String]) -> Result<Known, StoreError> {
     let store = &engine.parts.node.store;
     let mut known = Known::default();
     if users.is_empty() {
-        let mut names: Vec<String> = duties.iter().flat_map(Duty::candidates).map(str::to_owned).collect();
+        let mut names: Vec<String> = duties.iter().flat_map(RotaItem::candidates).map(str::to_owned).collect();
         names.sort_unstable();
         names.dedup();
         names.truncate(CANDIDATES_MAX);

@@ -263,15 +263,7 @@ impl Engine {
         for _ in 0..events::PASSES {
             tasks.push(Box::pin(planner.clone().run()));
         }
-        for subscription in node.settings.subscriptions.clone() {
-            let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
-                let (name, channel) = (&subscription.name, &subscription.to.channel);
-                tracing::error!(%name, %channel, "a subscription names a channel that is not there; it is not told");
-                continue;
-            };
-            let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
-            tasks.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
-        }
+        tasks.extend(tellers(&node, &peers, &dispatcher, &channels));
         let watchers = Watchers::new(&node, &peers, &random);
         for watcher in watchers.all() {
             tasks.push(Box::pin(watcher.clone().run()));
@@ -382,4 +374,24 @@ impl Engine {
         self.parts.node.metrics.count_inbound(channel, "forged");
         self.parts.standings.forged(channel)
     }
+}
+
+/// Those who tell the receiver of each subscription.
+fn tellers(
+    node: &Node,
+    peers: &Arc<Peers>,
+    dispatcher: &Arc<Dispatcher>,
+    channels: &BTreeMap<String, Arc<dyn Channel>>,
+) -> Vec<BoxFuture<()>> {
+    let mut tellers: Vec<BoxFuture<()>> = Vec::new();
+    for subscription in node.settings.subscriptions.clone() {
+        let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
+            let (name, channel) = (&subscription.name, &subscription.to.channel);
+            tracing::error!(%name, %channel, "a subscription names a channel that is not there; it is not told");
+            continue;
+        };
+        let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
+        tellers.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
+    }
+    tellers
 }

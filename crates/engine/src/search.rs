@@ -39,13 +39,13 @@ pub(crate) struct Indexer {
 }
 
 /// The duty while this node has it.
-struct Held {
+struct OwnDuty {
     duty: Duty,
     /// Up to where the journal was read.
     position: i64,
 }
 
-impl Held {
+impl OwnDuty {
     fn kept(&self, node: &Node) -> KeptDuty {
         let Duty { lease, note, .. } = self.duty.clone();
         KeptDuty { name: DUTY.to_owned(), lease, position: self.position, note, now: node.now() }
@@ -79,14 +79,14 @@ impl Indexer {
     }
 
     /// Brings the index up to date, if it is this node's to keep.
-    async fn work(&self, held: &mut Option<Held>) -> Result<(), StoreError> {
+    async fn work(&self, held: &mut Option<OwnDuty>) -> Result<(), StoreError> {
         let store = &self.node.store;
         if held.is_none() {
             let Some(duty) = store.take_duty(DUTY, &self.node.settings.node, self.node.now()).await? else {
                 return Ok(());
             };
             let position = duty.position;
-            let taken = held.insert(Held { duty, position });
+            let taken = held.insert(OwnDuty { duty, position });
             if let Err(error) = store.prepare_search().await {
                 let note = matches!(error, StoreError::Missing(_)).then(|| error.to_string());
                 if note != taken.duty.note {
@@ -110,7 +110,7 @@ impl Indexer {
     }
 
     /// Puts the reminders into the index that were there before it.
-    async fn fill(&self, held: &Held) -> Result<(), StoreError> {
+    async fn fill(&self, held: &OwnDuty) -> Result<(), StoreError> {
         let store = &self.node.store;
         let mut after = match store.filled().await? {
             Filled::Nothing => None,
@@ -133,7 +133,7 @@ impl Indexer {
     }
 
     /// Follows the journal to its end.
-    async fn follow(&self, held: &mut Held) -> Result<(), StoreError> {
+    async fn follow(&self, held: &mut OwnDuty) -> Result<(), StoreError> {
         let store = &self.node.store;
         store.place().await?;
         while !self.node.stopping() {
@@ -197,8 +197,7 @@ async fn texts(store: &Arc<dyn Store>, ids: Vec<ReminderId>) -> Result<Vec<Index
 
 /// The reminder that has another text after this entry, if one has.
 pub(crate) fn retold(entry: &Placed) -> Option<ReminderId> {
-    let has_fields = || entry.data.as_ref().is_some_and(|data| data.contains("\"fields\""));
-    entry.reminder.filter(|_| entry.kind == Kind::Created.as_str() || has_fields())
+    entry.reminder.filter(|_| entry.kind == Kind::Created.as_str() || entry.has_changed_fields())
 }
 
 /// Those of `ids` that are there; one that cannot be read is left out.

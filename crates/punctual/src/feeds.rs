@@ -12,7 +12,7 @@ use punctual_channels::fetch::{FetchError, Fetched, Fetcher};
 use punctual_core::calendars::{Calendars, Contents, ReadError, Reading};
 use punctual_core::feed::{Feed, FeedKind, Known};
 use punctual_core::invalid::Invalid;
-use punctual_core::rules::rota::Duty;
+use punctual_core::rules::rota::RotaItem;
 use punctual_core::scope::Path as ScopePath;
 use punctual_core::steps::Steps;
 use punctual_core::zone::Zone;
@@ -156,9 +156,9 @@ fn contents(feed: &Feed, calendar: &Calendar, steps: &Steps, now: Timestamp) -> 
 }
 
 /// Who is on duty now and in the next time.
-fn duties(calendar: &Calendar, steps: &Steps, now: Timestamp) -> Vec<Duty> {
-    let mut duties: Vec<Duty> = Vec::new();
-    let soonest = |duties: &mut Vec<Duty>| {
+fn duties(calendar: &Calendar, steps: &Steps, now: Timestamp) -> Vec<RotaItem> {
+    let mut duties: Vec<RotaItem> = Vec::new();
+    let soonest = |duties: &mut Vec<RotaItem>| {
         duties.sort_by_key(|duty| duty.from_at);
         duties.truncate(DUTIES_MAX);
     };
@@ -168,7 +168,7 @@ fn duties(calendar: &Calendar, steps: &Steps, now: Timestamp) -> Vec<Duty> {
         let from = now.checked_sub(item.longest().min(DUTY_MAX)).unwrap_or(Timestamp::MIN);
         for run in item.instances(from, until, DUTIES_OF_ITEM_MAX, steps) {
             let Some(until_at) = run.ends_at.filter(|until_at| *until_at > now) else { continue };
-            duties.push(Duty {
+            duties.push(RotaItem {
                 from_at: run.starts_at,
                 until_at,
                 title: run.title,
@@ -198,7 +198,7 @@ mod tests {
         let calendar = read(&text, &Zone::utc(), &Limits::default(), &steps, now).unwrap();
         assert!(calendar.problems.is_empty(), "{:?}", calendar.problems);
         let all = duties(&calendar, &steps, now);
-        let is_now = |duty: &&Duty| duty.from_at <= now && now < duty.until_at;
+        let is_now = |duty: &&RotaItem| duty.from_at <= now && now < duty.until_at;
         (all.iter().filter(is_now).map(|duty| duty.title.clone()).collect(), all.len())
     }
 

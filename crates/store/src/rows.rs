@@ -1,7 +1,7 @@
 //! Rows as values, once for every store.
 
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -401,6 +401,24 @@ pub(crate) const OCCURRENCE: &str = "o.reminder_id, o.run, o.due_at, o.made_for,
 /// How many those are.
 pub(crate) const N_OCCURRENCE: usize = 26;
 
+/// Whether a run `o` has not ended: [`StateKind::is_final`] of a row. Everything that has not ended has a moment, but for what is paused.
+pub(crate) const OPEN: &str = "(o.wake_at is not null or o.state = 'paused')";
+/// The same on PostgreSQL where runs are read reminder by reminder: the sum keeps the planner from looking through all that is to come instead.
+pub(crate) const OPEN_BY_KEY: &str = "(o.wake_at + interval '0' is not null or o.state = 'paused')";
+/// Whether a run `o` has ended.
+pub(crate) const ENDED: &str = "o.wake_at is null and o.state <> 'paused'";
+
+/// The same by the words of the states, which lead no planner to the index of what has ended.
+pub(crate) static ENDED_BY_STATE: LazyLock<String> = LazyLock::new(|| state_is(StateKind::is_final));
+/// Whether a run `o` waits for the instant at which it is sent.
+pub(crate) static TO_COME: LazyLock<String> = LazyLock::new(|| state_is(StateKind::is_to_come));
+
+/// Whether a run `o` is in one of the states of which this is true.
+fn state_is(wanted: fn(StateKind) -> bool) -> String {
+    let words: Vec<String> = StateKind::all().filter(|kind| wanted(*kind)).map(|kind| format!("'{kind}'")).collect();
+    format!("o.state in ({})", words.join(", "))
+}
+
 /// The open runs `o` that a change of their person may concern, as core judges them too: a store locks and loads no others.
 pub(crate) fn concerned(difference: Difference) -> &'static str {
     match (difference.times, difference.addresses) {
@@ -460,8 +478,11 @@ pub(crate) fn attempt<F: Fields>(from: &mut Reader<'_, F>) -> Result<Attempt, St
     })
 }
 
-/// Whether a failed run of `reminder r` can be sent again, as [`punctual_core::decide::resend`] decides it.
-pub(crate) const CAN_BE_RESENT: &str = "r.status IN ('active', 'completed') AND r.escalates_id IS NULL";
+/// Whether a reminder `r` in a family may still be asked, as [`punctual_core::decide::family::may_be_asked`] decides it.
+pub(crate) const MAY_BE_ASKED: &str = "r.status in ('active', 'paused')";
+
+/// Whether a failed run of a reminder `r` can be sent again, as [`punctual_core::decide::resend::can_be_resent`] decides it.
+pub(crate) const CAN_BE_RESENT: &str = "r.status in ('active', 'completed') and r.escalates_id is null";
 
 /// A run that has failed: its id, its reminder's `on_unknown`, and the channels where it was cut off as a JSON list or nothing.
 pub(crate) fn failed_run<F: Fields>(from: &mut Reader<'_, F>) -> Result<FailedRun, StoreError> {
@@ -735,4 +756,45 @@ pub(crate) fn numbers_of(stretch: &Stretch) -> [i64; 4] {
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let max = i64::try_from(stretch.late.max().as_micros()).unwrap_or(i64::MAX);
     [max, number(stretch.failed), number(stretch.given_up), number(stretch.waiting)]
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_core::decide::family::may_be_asked;
+    use punctual_core::decide::resend::can_be_resent;
+    use punctual_core::id::OccurrenceId;
+    use punctual_core::reminder::ReminderStatus;
+    use punctual_testkit::sample::{instant, once};
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_open_has_a_moment_or_is_paused() {
+        let at = instant("2026-05-04T08:00:00Z");
+        for kind in StateKind::all() {
+            let to = Some(("phone".to_owned(), "ann".to_owned()));
+            let (asked, node) = (Some("{}".to_owned()), Some("n".to_owned()));
+            let waits_for = Some(punctual_core::occurrence::Why::Quiet);
+            let kept = Kept { wake_at: Some(at), to, asked, node, waits_for, ..Kept::default() };
+            let state = State::from_kept(kind, kept, at).expect("it has all that it needs");
+            let is_open = state.wake_at(at).is_some() || kind == StateKind::Paused;
+            assert_eq!(is_open, !kind.is_final(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn the_conditions_on_reminders_are_cores() {
+        let at = instant("2026-05-04T08:00:00Z");
+        let statuses =
+            [ReminderStatus::Active, ReminderStatus::Paused, ReminderStatus::Completed, ReminderStatus::Cancelled];
+        let words = |wanted: &dyn Fn(ReminderStatus) -> bool| {
+            let words = statuses.iter().filter(|status| wanted(**status)).map(|status| format!("'{status}'"));
+            format!("r.status in ({})", words.collect::<Vec<_>>().join(", "))
+        };
+        let resent = |status| can_be_resent(&Reminder { status, ..once(1, at, at) });
+        assert_eq!(CAN_BE_RESENT, format!("{} and r.escalates_id is null", words(&resent)));
+        let escalates = Some(OccurrenceId { reminder: once(2, at, at).id, run: 1 });
+        assert!(!can_be_resent(&Reminder { escalates, ..once(1, at, at) }));
+        assert_eq!(MAY_BE_ASKED, words(&may_be_asked));
+    }
 }

@@ -176,8 +176,7 @@ impl Loaded {
     fn version(&self) -> Version {
         let next = |run: &Occurrence| match run.state.kind() {
             StateKind::PendingRetry => run.state.wake_at(run.due_at),
-            StateKind::Scheduled | StateKind::Snoozed | StateKind::Waiting => Some(run.due_at),
-            _ => None,
+            kind => kind.is_to_come().then_some(run.due_at),
         };
         let snoozed = self.open.iter().filter(|run| run.state.kind() == StateKind::Snoozed);
         let snoozed_until = snoozed.map(|run| run.due_at).min();
@@ -372,10 +371,7 @@ impl Work {
     fn pause(&mut self) -> Result<(), Refused> {
         self.must_be(ReminderStatus::Active)?;
         for mut occurrence in std::mem::take(&mut self.open) {
-            if matches!(
-                occurrence.state,
-                State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
-            ) {
+            if occurrence.state.kind().is_to_come() {
                 occurrence.state = State::Paused;
                 occurrence.escalation = None;
                 self.write.push(occurrence);
@@ -519,15 +515,10 @@ impl Work {
         let (now, only_run) = (self.now, self.only_run);
         let is_meant = |o: &Occurrence| only_run.is_none_or(|run| run == o.id.run);
         let delivered = |o: &mut Occurrence| is_meant(o) && recently(o, now);
-        let occurrence = self.take_asked().or_else(|| self.last_ended.take_if(delivered)).or_else(|| {
-            self.take(|o| {
-                let waits = matches!(
-                    o.state,
-                    State::Scheduled | State::Snoozed | State::Waiting { .. } | State::PendingRetry { .. }
-                );
-                waits && is_meant(o)
-            })
-        });
+        let occurrence = self
+            .take_asked()
+            .or_else(|| self.last_ended.take_if(delivered))
+            .or_else(|| self.take(|o| o.state.kind().is_to_come() && is_meant(o)));
         let Some(mut occurrence) = occurrence else {
             if self.open.iter().any(|o| is_meant(o) && matches!(o.state, State::Processing { .. })) {
                 return Err(Refused::SendBegun);

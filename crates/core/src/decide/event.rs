@@ -24,7 +24,7 @@ use crate::rules::course::Progress;
 use crate::rules::event::{Want, Wanted, instance_named, wanted};
 use crate::shard::shard_of;
 use crate::steps::Steps;
-use crate::store::{Answered, By, ByPlanner, NewReminder, Planned, PlannedEvent, PutDone, PutEvent, PutInstance};
+use crate::store::{Answered, By, ByPlanner, NewReminder, PlannedEvent, PlannedEvents, PutDone, PutEvent, PutInstance};
 use crate::writes::{Link, Moved, Stands, Writes};
 use crate::zone::Zone;
 
@@ -71,12 +71,12 @@ pub struct Around {
     /// The zones of their people.
     pub zones: HashMap<String, Zone>,
     /// The reminders of their slots.
-    pub held: HashMap<ReminderId, Held>,
+    pub held: HashMap<ReminderId, Linked>,
 }
 
 /// A reminder of an event, locked.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct Linked {
     /// The reminder.
     pub reminder: Reminder,
     /// Its series and tally.
@@ -316,8 +316,8 @@ fn entry(kind: Kind, who: Who, data: Data, now: Timestamp) -> Entry {
 
 /// Makes the reminders of events what they should be. At most about `n_max` of them are made, changed and withdrawn: events that need more
 /// stay unplanned, and those after them are not looked at.
-pub fn planned(loaded: Vec<Loaded>, mut around: Around, n_max: usize, by: &ByPlanner) -> (Planned, Writes) {
-    let mut planned = Planned::default();
+pub fn planned(loaded: Vec<Loaded>, mut around: Around, n_max: usize, by: &ByPlanner) -> (PlannedEvents, Writes) {
+    let mut planned = PlannedEvents::default();
     let mut writes = Writes::new(by.now);
     let mut n_left = n_max;
     let mut held = std::mem::take(&mut around.held);
@@ -370,7 +370,7 @@ enum Standing {
     Refused,
 }
 
-impl Held {
+impl Linked {
     /// Whether somebody may have been asked in its person's place.
     pub fn may_have_kin(&self) -> bool {
         self.reminder.ack.is_some() && self.open.iter().any(|run| run.tries.attempts > 0)
@@ -406,7 +406,7 @@ impl<'a> Plan<'a> {
         Self { around, by, n_left, done, writes, next_runs: Vec::new(), busy: Vec::new() }
     }
 
-    fn plan(&mut self, loaded: Loaded, mut held: HashMap<ReminderId, Held>) {
+    fn plan(&mut self, loaded: Loaded, mut held: HashMap<ReminderId, Linked>) {
         let Loaded { event, stands, asked_at, links } = loaded;
         self.done.key.clone_from(&stands.key);
         let now = self.by.now;
@@ -498,14 +498,14 @@ impl<'a> Plan<'a> {
         &mut self,
         wants: &Wanted<'_>,
         link: Link,
-        held: Option<Held>,
+        held: Option<Linked>,
         want: Option<Want>,
         since: Timestamp,
         todo: &mut Todo,
     ) -> Result<(), Invalid> {
         let now = self.by.now;
         let is_invited = || wants.is_invited(&link.slot.user, link.due_at);
-        let standing = held.as_ref().map_or(Standing::Ended, Held::standing);
+        let standing = held.as_ref().map_or(Standing::Ended, Linked::standing);
         let is_ahead = |want: &Want| want.due_at > since || want.is_late;
         let is_same = |want: &Want| want.due_at == link.due_at;
         let make = |want: &Want, todo: &mut Todo| -> Result<(), Invalid> {
@@ -557,7 +557,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Withdraws all reminders of an event that somebody removed; the event is gone with the last of them.
-    fn remove(&mut self, stands: Stands, links: Vec<Link>, mut held: HashMap<ReminderId, Held>) {
+    fn remove(&mut self, stands: Stands, links: Vec<Link>, mut held: HashMap<ReminderId, Linked>) {
         let mut todo = Todo { plan: Vec::new() };
         for link in links {
             match held.remove(&link.reminder) {
@@ -636,10 +636,10 @@ impl<'a> Plan<'a> {
     }
 
     /// Changes a reminder that nobody has seen, and moves its run.
-    fn change(&mut self, link: Link, held: Held, draft: Reminder, due_at: Timestamp) {
+    fn change(&mut self, link: Link, held: Linked, draft: Reminder, due_at: Timestamp) {
         self.done.n_planned += 1;
         let (now, is_moved) = (self.by.now, due_at != link.due_at);
-        let Held { mut reminder, progress, open, .. } = held;
+        let Linked { mut reminder, progress, open, .. } = held;
         let (was, event) = (reminder.clone(), draft.event.clone());
         let mut fields = patch(draft, is_moved).apply(&mut reminder);
         if reminder.event != event {
@@ -704,8 +704,8 @@ impl<'a> Plan<'a> {
     }
 
     /// Ends a reminder, and with it the questions of those who were asked in its person's place.
-    fn withdraw(&mut self, slot: Slot, held: Held) {
-        let Held { reminder, progress, open, family, .. } = held;
+    fn withdraw(&mut self, slot: Slot, held: Linked) {
+        let Linked { reminder, progress, open, family, .. } = held;
         if let Err(Refused::OtherBegun(begun)) = family::may_cancel(&family) {
             begun.into_iter().for_each(|id| self.wait_for(id));
             return;
@@ -731,7 +731,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Lets the runs of a reminder go on that waited until their event was planned.
-    fn release(&mut self, held: Held) {
+    fn release(&mut self, held: Linked) {
         self.done.n_planned += 1;
         let shard = shard_of(&held.reminder.user);
         for before in held.open {
@@ -782,9 +782,9 @@ struct Todo {
 
 enum Do {
     Make(Slot, Reminder, Timestamp),
-    Change(Link, Box<Held>, Reminder, Timestamp),
-    Withdraw(Slot, Box<Held>),
-    Release(Box<Held>),
+    Change(Link, Box<Linked>, Reminder, Timestamp),
+    Withdraw(Slot, Box<Linked>),
+    Release(Box<Linked>),
 }
 
 /// The fields that an event says of its reminders. The schedule is a person's own business until the event moves.

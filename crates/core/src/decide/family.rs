@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::change::{Change, Loaded, Refused, Work};
-use crate::escalate::{Answered, answered};
+use crate::escalate::{Told, answered};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::journal::Who;
 use crate::occurrence::{Occurrence, State};
@@ -38,10 +38,28 @@ pub struct Family {
 }
 
 impl Family {
+    /// Whether a reminder belongs to the family.
+    pub fn has(&self, reminder: &Reminder) -> bool {
+        let is_meant = |about: OccurrenceId| match &self.runs {
+            _ if about.reminder != self.root => false,
+            Some(runs) => runs.contains(&about.run),
+            None => may_be_asked(reminder.status),
+        };
+        reminder.id == self.root || reminder.escalates.is_some_and(is_meant)
+    }
+
     /// The run of a member that the family is about: of the root the run that nobody answered, of the others their only one.
     pub fn run_of(&self, member: ReminderId) -> u32 {
         let of_root = self.runs.as_ref().and_then(|runs| runs.first()).copied();
         of_root.filter(|_| member == self.root).unwrap_or(1)
+    }
+}
+
+/// Whether the person of an escalation in this status may still be asked. One that is paused is asked when it is resumed.
+pub fn may_be_asked(status: ReminderStatus) -> bool {
+    match status {
+        ReminderStatus::Active | ReminderStatus::Paused => true,
+        ReminderStatus::Completed | ReminderStatus::Cancelled => false,
     }
 }
 
@@ -99,8 +117,8 @@ pub(super) fn spread(
     let mut writes = Writes::new(by.now);
     let about = named.escalates.or(run);
     let did = match change.plain() {
-        Change::Ack => Did::Answered("ack", State::Completed { at: by.now }, Answered::Done),
-        Change::Dismiss => Did::Answered("dismiss", State::Dismissed { at: by.now }, Answered::Dismissed),
+        Change::Ack => Did::Answered("ack", State::Completed { at: by.now }, Told::Done),
+        Change::Dismiss => Did::Answered("dismiss", State::Dismissed { at: by.now }, Told::Dismissed),
         Change::Snooze { until } => Did::Snoozed(*until),
         Change::Cancel => Did::Cancelled,
         Change::Pause => Did::Paused,
@@ -143,7 +161,7 @@ pub(super) fn spread(
 /// What somebody did about a run that others were asked about as well.
 enum Did {
     /// They answered: the kind, the state that follows, and what the others read.
-    Answered(&'static str, State, Answered),
+    Answered(&'static str, State, Told),
     Snoozed(Timestamp),
     Cancelled,
     Paused,
@@ -181,8 +199,8 @@ impl Kin {
         }
         let said = match did {
             Did::Answered(_, _, said) => Some(*said),
-            Did::Snoozed(until) => Some(Answered::Snoozed { until: *until }),
-            Did::Cancelled => Some(Answered::Cancelled),
+            Did::Snoozed(until) => Some(Told::Snoozed { until: *until }),
+            Did::Cancelled => Some(Told::Cancelled),
             Did::Paused => None,
         };
         let asked = Reminder { message: quoted.to_owned(), ..work.reminder.clone() };
@@ -197,7 +215,7 @@ impl Kin {
 }
 
 /// The reminder that tells the person of `reminder`, who was asked in `run`, what another has answered.
-fn relay(reminder: &Reminder, person: &Person, run: OccurrenceId, said: Answered, by: &By) -> NewReminder {
+fn relay(reminder: &Reminder, person: &Person, run: OccurrenceId, said: Told, by: &By) -> NewReminder {
     let who = by.answers_as(&reminder.user);
     let key = format!("{run} {}", by.now.as_microsecond());
     let zone = zone_of(person, reminder);

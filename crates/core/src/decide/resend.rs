@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::change::{Besides, Refused, Work, not_now};
 use crate::occurrence::{Attempt, AttemptStatus, State, StateKind, Tries};
-use crate::reminder::{OnUnknown, ReminderStatus};
+use crate::reminder::{OnUnknown, Reminder, ReminderStatus};
 
 /// How a run that failed is sent again.
 #[derive(Debug, Clone, Default)]
@@ -27,16 +27,27 @@ pub fn is_held<'a>(
     cut_off_on.into_iter().any(|channel| on_unknown.holds(holding.contains(channel)))
 }
 
+/// Whether a failed run of `reminder` can be sent again, as far as the reminder decides that.
+pub fn can_be_resent(reminder: &Reminder) -> bool {
+    why_not(reminder.status, reminder).is_none()
+}
+
+/// Why no failed run of a reminder in this status is sent again, if none is.
+fn why_not(status: ReminderStatus, reminder: &Reminder) -> Option<&'static str> {
+    match status {
+        ReminderStatus::Cancelled => Some("it is cancelled"),
+        ReminderStatus::Paused => Some("it is paused; resume it first"),
+        ReminderStatus::Active | ReminderStatus::Completed => {
+            reminder.escalates.map(|_| "it asked in another's place, and that is over")
+        }
+    }
+}
+
 impl Work {
     /// Begins the tries of a run that failed anew. It is the same run, so a receiver that knows its key still sees it once.
     pub(super) fn resend(&mut self, resend: &Resend, besides: &Besides) -> Result<(), Refused> {
-        match self.course.status {
-            ReminderStatus::Cancelled => return Err(not_now("it is cancelled")),
-            ReminderStatus::Paused => return Err(not_now("it is paused; resume it first")),
-            ReminderStatus::Active | ReminderStatus::Completed => {}
-        }
-        if self.reminder.escalates.is_some() {
-            return Err(not_now("it asked in another's place, and that is over"));
+        if let Some(why) = why_not(self.course.status, &self.reminder) {
+            return Err(not_now(why));
         }
         let Some(mut run) = self.last_ended.take_if(|run| matches!(run.state, State::Failed { .. })) else {
             return Err(match (&self.last_ended, resend.run) {

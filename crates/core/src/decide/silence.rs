@@ -8,7 +8,7 @@ use super::person::look_again;
 use crate::journal::{Data, Entry, Kind, Who};
 use crate::occurrence::{Occurrence, Why};
 use crate::shard::shard_of;
-use crate::silence::{Silence, Silent};
+use crate::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silent};
 use crate::writes::Writes;
 
 /// How many runs are looked at again in one transaction: others must not wait for long.
@@ -27,10 +27,20 @@ pub struct SilencedRun {
     pub ack_timeout: Option<Duration>,
 }
 
-/// A silence was made.
-pub fn silenced(silence: &Silence, who: Who) -> Writes {
+/// How many silences that have not ended there are beside a new one. A store counts no further than to the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beside {
+    /// All of them.
+    pub all: usize,
+    /// Those for the same user; 0 if it is not for a user.
+    pub of_user: usize,
+}
+
+/// A silence is made beside those that there are; `None` if there is no room for it.
+pub fn silenced(silence: &Silence, beside: Beside, who: Who) -> Option<Writes> {
     let now = silence.created_at;
-    Writes { entries: vec![entry(Kind::SilenceCreated, silence, who, now)], ..Writes::new(now) }
+    let has_room = beside.all < SILENCES_MAX && beside.of_user < SILENCES_OF_USER_MAX;
+    has_room.then(|| Writes { entries: vec![entry(Kind::SilenceCreated, silence, who, now)], ..Writes::new(now) })
 }
 
 fn entry(kind: Kind, silence: &Silence, who: Who, now: Timestamp) -> Entry {

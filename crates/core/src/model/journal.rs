@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_time::words;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::calendar::Changes;
@@ -632,11 +633,48 @@ impl Placed {
     pub fn occurrence(&self) -> Option<OccurrenceId> {
         Some(OccurrenceId { reminder: self.reminder?, run: self.run? })
     }
+
+    /// Whether fields of the reminder or the person have another value since: `fields` of [`Data::Did`] and [`Data::Fields`].
+    pub fn has_changed_fields(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Changed {
+            fields: Vec<IgnoredAny>,
+        }
+        let changed = self.data.as_deref().and_then(|data| serde_json::from_str::<Changed>(data).ok());
+        changed.is_some_and(|changed| !changed.fields.is_empty())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entry_changes_fields_if_its_data_names_some_and_not_if_somebody_said_the_word() {
+        for (data, expect) in [
+            (None, false),
+            (Some(r#"{"did":"update","fields":["message"]}"#), true),
+            (Some(r#"{"key":"key_1","did":"update","fields":["tags","message"]}"#), true),
+            (Some(r#"{"did":"update","fields":[]}"#), false),
+            (Some(r#"{"text":"fields","channel":"phone"}"#), false),
+            (Some(r#"{"name":"fields","fields":"message"}"#), false),
+            (Some(r#"{"about":{"fields":["message"]}}"#), false),
+        ] {
+            let entry = Placed {
+                position: 1,
+                at: Timestamp::UNIX_EPOCH,
+                kind: Kind::Changed.as_str().to_owned(),
+                actor: "ann".to_owned(),
+                via: None,
+                node: None,
+                user: None,
+                reminder: None,
+                run: None,
+                data: data.map(str::to_owned),
+            };
+            assert_eq!(entry.has_changed_fields(), expect, "{data:?}");
+        }
+    }
 
     #[test]
     fn the_key_that_was_used_stands_in_the_data() {

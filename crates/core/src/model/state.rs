@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_time::words;
+use punctual_time::words::Words as _;
 
 use crate::reminder::Address;
 
@@ -232,16 +233,7 @@ impl State {
 
     /// Whether nothing more will happen.
     pub fn is_final(&self) -> bool {
-        matches!(
-            self,
-            Self::Delivered { .. }
-                | Self::Completed { .. }
-                | Self::Dismissed { .. }
-                | Self::Unanswered { .. }
-                | Self::Failed { .. }
-                | Self::Cancelled { .. }
-                | Self::Missed { .. }
-        )
+        self.kind().is_final()
     }
 
     /// When the engine must look at an occurrence in this state again, if ever.
@@ -336,6 +328,53 @@ words!(StateKind as "state" {
     "completed" => Completed, "dismissed" => Dismissed, "unanswered" => Unanswered, "failed" => Failed,
     "cancelled" => Cancelled, "missed" => Missed,
 });
+
+impl StateKind {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::WORDS.iter().filter_map(|word| word.parse().ok())
+    }
+
+    /// Whether nothing more will happen. A run in any other state is *open*.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Delivered
+            | Self::Completed
+            | Self::Dismissed
+            | Self::Unanswered
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Missed => true,
+            Self::Unplanned
+            | Self::Scheduled
+            | Self::Processing
+            | Self::PendingRetry
+            | Self::AwaitingAck
+            | Self::Snoozed
+            | Self::Waiting
+            | Self::Paused => false,
+        }
+    }
+
+    /// Whether the run waits for the instant at which it is sent: what people are told as the reminder's next run, and what a pause or a snooze
+    /// can take away.
+    pub fn is_to_come(self) -> bool {
+        match self {
+            Self::Scheduled | Self::Snoozed | Self::Waiting | Self::PendingRetry => true,
+            Self::Unplanned
+            | Self::Processing
+            | Self::AwaitingAck
+            | Self::Paused
+            | Self::Delivered
+            | Self::Completed
+            | Self::Dismissed
+            | Self::Unanswered
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Missed => false,
+        }
+    }
+}
 
 /// A node's right to deliver one occurrence until an instant.
 ///

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 pub use self::words::Cause;
-pub(crate) use self::words::{Answered, answered, asks};
+pub(crate) use self::words::{Told, answered, asks};
 use crate::clock::later;
 use crate::group::{Group, Mode};
 use crate::model::step::{Step, Target};

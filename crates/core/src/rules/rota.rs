@@ -8,7 +8,7 @@ use crate::group::{SHIFTS_MAX, Shift};
 
 /// An entry of a calendar that says who is on duty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Duty {
+pub struct RotaItem {
     /// When it begins.
     pub from_at: Timestamp,
     /// When it is over.
@@ -30,7 +30,7 @@ pub struct Known {
     pub by_mail: BTreeMap<String, String>,
 }
 
-impl Duty {
+impl RotaItem {
     /// The ids that its title may mean: the whole of it, and each of its words.
     pub fn candidates(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.title.trim()).chain(words(&self.title)).filter(|word| !word.is_empty())
@@ -55,7 +55,7 @@ impl Duty {
 }
 
 /// The shifts of a rota in the order in which people are asked, and what could not be understood.
-pub fn shifts(mut duties: Vec<Duty>, known: &Known) -> (Vec<Shift>, Vec<String>) {
+pub fn shifts(mut duties: Vec<RotaItem>, known: &Known) -> (Vec<Shift>, Vec<String>) {
     // What matters more comes first; what says nothing about it comes last.
     duties.sort_by_key(|duty| (duty.priority.checked_sub(1).unwrap_or(u8::MAX), duty.from_at));
     let (mut shifts, mut problems) = (Vec::new(), BTreeSet::new());
@@ -86,10 +86,10 @@ fn words(title: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn duty(title: &str, mails: &[&str], priority: u8, hour: i64) -> Duty {
+    fn duty(title: &str, mails: &[&str], priority: u8, hour: i64) -> RotaItem {
         let at = |hour: i64| Timestamp::from_second(hour * 3600).unwrap();
         let mails = mails.iter().map(|mail| (*mail).to_owned()).collect();
-        Duty { from_at: at(hour), until_at: at(hour + 8), title: title.into(), mails, priority }
+        RotaItem { from_at: at(hour), until_at: at(hour + 8), title: title.into(), mails, priority }
     }
 
     fn known() -> Known {

@@ -42,7 +42,7 @@ pub trait Events: Send + Sync + 'static {
 
     /// Makes the reminders of events what they should be, as [`crate::decide::event::planned`] decides: of these events, or else of those whose
     /// moment has come, stepping around what others are just planning.
-    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Result<Planned, StoreError>;
+    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Result<PlannedEvents, StoreError>;
 
     /// Writes or replaces a scope, and marks the events that depend on it to be planned.
     async fn put_scope(&self, scope: Scope, who: Who) -> Result<PutScope, StoreError>;
@@ -100,7 +100,7 @@ pub struct Put {
     /// Of each event in turn, what became of it. Of events that were removed, those that there were.
     pub done: Vec<PutDone>,
     /// What planning those led to that were planned with it.
-    pub planned: Planned,
+    pub planned: PlannedEvents,
 }
 
 /// What became of an event that was put.
@@ -118,7 +118,7 @@ pub struct PutDone {
 
 /// What planning events led to.
 #[derive(Debug, Clone, Default)]
-pub struct Planned {
+pub struct PlannedEvents {
     /// The events that were looked at, each with what was done. One that is not finished is looked at again.
     pub events: Vec<PlannedEvent>,
     /// The instants at which the engine must look because of it.

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use punctual_core::decide::event::{Around, Held, Loaded, planned, put, put_instance, removed};
+use punctual_core::decide::event::{Around, Linked, Loaded, planned, put, put_instance, removed};
 use punctual_core::event::{Event, Offset, Slot};
 use punctual_core::id::ReminderId;
 use punctual_core::model::series::{Changed, Instance, read_name};
 use punctual_core::occurrence::{Occurrence, State, Why};
 use punctual_core::reminder::{AckPolicy, Address, Priority, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Progress, Series};
-use punctual_core::store::{ByPlanner, Planned, PutEvent, PutInstance, REMINDERS_AT_ONCE};
+use punctual_core::store::{ByPlanner, PlannedEvents, PutEvent, PutInstance, REMINDERS_AT_ONCE};
 use punctual_core::writes::{Link, Stands, Writes};
 use punctual_core::zone::Zone;
 use serde_json::json;
@@ -29,7 +29,7 @@ struct Given {
     stands: Stands,
     asked_at: Option<Timestamp>,
     link: Option<Link>,
-    held: Option<Held>,
+    held: Option<Linked>,
     now: i64,
 }
 
@@ -50,7 +50,7 @@ fn given() -> Given {
     let run = occurrence(&reminder, 1, at(DUE));
     let link = Link { slot: slot(), due_at: at(DUE), reminder: reminder.id };
     let progress = Progress { series: Series::begun(false), ..Progress::default() };
-    let held = Held { reminder, progress, open: vec![run], family: Vec::new() };
+    let held = Linked { reminder, progress, open: vec![run], family: Vec::new() };
     Given { event, stands, asked_at: Some(at(0)), link: Some(link), held: Some(held), now: 0 }
 }
 
@@ -105,7 +105,7 @@ impl Given {
         self.with(|given| given.stands.removed = true)
     }
 
-    fn planned(self) -> (Planned, Writes) {
+    fn planned(self) -> (PlannedEvents, Writes) {
         let Self { event, stands, asked_at, link, held, now } = self;
         let loaded = Loaded { event: Ok(event), stands, asked_at, links: link.into_iter().collect() };
         let held = held.into_iter().map(|held| (held.reminder.id, held)).collect();
@@ -373,12 +373,12 @@ fn a_large_event_is_planned_in_parts() {
 }
 
 /// The reminders of these slots, as their event made them.
-fn held_of(links: &[Link]) -> HashMap<ReminderId, Held> {
+fn held_of(links: &[Link]) -> HashMap<ReminderId, Linked> {
     let made = given().held.unwrap();
     let held = |link: &Link| {
         let reminder = Reminder { id: link.reminder, user: link.slot.user.clone(), ..made.reminder.clone() };
         let open = vec![occurrence(&reminder, 1, link.due_at)];
-        (link.reminder, Held { reminder, open, ..made.clone() })
+        (link.reminder, Linked { reminder, open, ..made.clone() })
     };
     links.iter().map(held).collect()
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use punctual_core::clock::within;
 use punctual_core::journal::Who;
-use punctual_core::store::{ByPlanner, PLANNED_AT_ONCE, Planned, PlannedEvent, StoreError};
+use punctual_core::store::{ByPlanner, PLANNED_AT_ONCE, PlannedEvent, PlannedEvents, StoreError};
 use tokio::sync::Notify;
 
 use crate::alarm::Alarms;
@@ -130,7 +130,7 @@ impl Planner {
 
     /// Lets everybody know what was planned. Where a run is about to be sent that must change, its sender is asked for it back, and its event is
     /// planned again; where the send has begun, the event is looked at when that has ended. Returns whether something is left to plan.
-    pub(crate) async fn finish(&self, planned: Planned, who: &Who) -> Result<bool, StoreError> {
+    pub(crate) async fn finish(&self, planned: PlannedEvents, who: &Who) -> Result<bool, StoreError> {
         let mut is_left = planned.is_unfinished;
         let mut busy = self.took(planned);
         let mut n_tries = 0_u32;
@@ -165,7 +165,7 @@ impl Planner {
 
     /// Lets everybody know what a command has planned, and goes on with what it has left. The planner does not look by itself at what was left
     /// here.
-    pub(crate) async fn finish_all(&self, planned: Planned, who: &Who) -> Result<(), StoreError> {
+    pub(crate) async fn finish_all(&self, planned: PlannedEvents, who: &Who) -> Result<(), StoreError> {
         match self.finish(planned, who).await? {
             true => self.catch_up().await,
             false => Ok(()),
@@ -173,8 +173,8 @@ impl Planner {
     }
 
     /// Lets everybody know what was planned; returns what must change and is being sent.
-    fn took(&self, planned: Planned) -> Busy {
-        let Planned { events, wakes, next_runs, busy, is_unfinished: _, next_at: _ } = planned;
+    fn took(&self, planned: PlannedEvents) -> Busy {
+        let PlannedEvents { events, wakes, next_runs, busy, is_unfinished: _, next_at: _ } = planned;
         self.timer.wake_at(wakes);
         self.alarms.planned(next_runs);
         if events.iter().any(PlannedEvent::is_told) {

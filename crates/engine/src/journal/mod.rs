@@ -131,8 +131,8 @@ impl Journal {
     }
 
     /// Tells how far the journal has come, for as long as the watch lives.
-    pub fn watch(self: &std::sync::Arc<Self>) -> Watch {
-        Watch { head: self.head.subscribe(), _interest: Interest::new(self.clone()) }
+    pub fn watch(self: &std::sync::Arc<Self>) -> HeadWatch {
+        HeadWatch { head: self.head.subscribe(), _interest: Interest::new(self.clone()) }
     }
 
     /// The last position that this node knows of.
@@ -161,12 +161,12 @@ impl Journal {
 }
 
 /// Hears how far the journal has come.
-pub struct Watch {
+pub struct HeadWatch {
     head: watch::Receiver<i64>,
     _interest: Interest,
 }
 
-impl Watch {
+impl HeadWatch {
     /// The last position that this node knows of.
     pub fn head(&self) -> i64 {
         *self.head.borrow()

@@ -16,7 +16,7 @@ const EARLIER: Duration = Duration::from_secs(1);
 const MOVED_MAX: i64 = 256;
 
 /// A duty that this node has.
-pub(super) struct Held {
+pub(super) struct OwnDuty {
     node: Node,
     /// Other nodes can take it, so it ends unless it is kept.
     is_shared: bool,
@@ -36,7 +36,7 @@ struct Keeping {
     kept: BoxFuture<Result<bool, StoreError>>,
 }
 
-impl Held {
+impl OwnDuty {
     /// The duty was taken a moment ago.
     pub(super) fn new(node: &Node, is_shared: bool, name: &str, duty: Duty) -> Self {
         let (kept_at, next) = (node.clock.run_for(), node.clock.pause(KEEP_EVERY));

@@ -23,7 +23,7 @@ use punctual_core::journal::{Kind, Placed};
 use punctual_core::reminder::Address;
 use punctual_core::store::{JournalQuery, Start};
 
-use self::duty::Held;
+use self::duty::OwnDuty;
 use self::lanes::{GivenUp, LaneKey, Lanes, Told};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::send::fate;
@@ -110,7 +110,7 @@ impl Teller {
             let taken = self.node.store.take_duty(name, &self.node.settings.node, self.node.now()).await;
             match taken {
                 Ok(Some(duty)) => {
-                    let held = Held::new(&self.node, self.peers.is_shared(), name, duty);
+                    let held = OwnDuty::new(&self.node, self.peers.is_shared(), name, duty);
                     match self.work(held).await {
                         Over::Lost => {}
                         Over::Gone | Over::Stopped => return,
@@ -126,7 +126,7 @@ impl Teller {
     }
 
     /// Tells entry after entry for as long as the duty is this node's.
-    async fn work(&self, mut held: Held) -> Over {
+    async fn work(&self, mut held: OwnDuty) -> Over {
         let clock = &self.node.clock;
         let Some(follower) = self.follow(&mut held).await else {
             held.leave().await;
@@ -198,7 +198,7 @@ impl Teller {
     }
 
     /// Follows the journal from where the duty has come to; `None`: not now.
-    async fn follow(&self, held: &mut Held) -> Option<Follower> {
+    async fn follow(&self, held: &mut OwnDuty) -> Option<Follower> {
         let name = &self.subscription.name;
         loop {
             let error = match self.follow_after(held.position()).await {

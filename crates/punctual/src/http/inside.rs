@@ -69,7 +69,7 @@ pub(super) struct SessionToken(pub(super) Arc<str>);
 
 /// The answer to a call.
 #[derive(Debug)]
-pub(super) struct Answered {
+pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -82,7 +82,7 @@ impl Inside {
     }
 
     /// What a request with the same headers and body would be answered over HTTP. Every refusal is an answer: a problem document.
-    pub(super) async fn call(&self, call: Call<'_>) -> Answered {
+    pub(super) async fn call(&self, call: Call<'_>) -> Reply {
         let response = match request(call) {
             Ok(request) => self.respond(request).await,
             Err(problem) => problem.into_response(),
@@ -112,7 +112,7 @@ fn request(call: Call<'_>) -> Result<Request<Body>, Problem> {
 }
 
 /// Reads an answer to its end, which it must have.
-async fn whole(response: Response) -> Answered {
+async fn whole(response: Response) -> Reply {
     let (parts, body) = response.into_parts();
     let is_endless = parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
     let refused = |detail: &str| {
@@ -125,11 +125,11 @@ async fn whole(response: Response) -> Answered {
         false => (parts.status, parts.headers, body),
     };
     match to_bytes(body, ANSWER_BYTES_MAX).await {
-        Ok(body) => Answered { status, headers, body },
+        Ok(body) => Reply { status, headers, body },
         Err(_) => {
             let (status, headers, body) = refused("the answer is too large; ask for less, or over HTTP");
             // A problem is a short text that is there already.
-            Answered { status, headers, body: to_bytes(body, usize::MAX).await.unwrap_or_default() }
+            Reply { status, headers, body: to_bytes(body, usize::MAX).await.unwrap_or_default() }
         }
     }
 }

@@ -85,13 +85,9 @@ pub(super) async fn load(db: &Connection<'_>, id: ReminderId, run: Option<u32>) 
     let occurrences = |which: &str| {
         format!("select {} from punctual.occurrence o where o.reminder_id = $1 and {which}", rows::OCCURRENCE)
     };
-    let open = occurrences("(o.wake_at is not null or o.state = 'paused') order by o.run");
-    // By state and not by `wake_at is null`, which would tempt the planner to walk the index of all that ever ended.
+    let open = occurrences(&format!("{} order by o.run", rows::OPEN));
     let meant = run.map_or(String::new(), |run| format!("and o.run = {run} "));
-    let ended = occurrences(&format!(
-        "o.state in ('delivered', 'completed', 'dismissed', 'unanswered', 'failed', 'cancelled', 'missed') \
-         {meant}order by o.run desc limit 1"
-    ));
+    let ended = occurrences(&format!("{} {meant}order by o.run desc limit 1", *rows::ENDED_BY_STATE));
     let id = uuid(id);
     let param: [Param<'_>; 1] = [(&id, Type::UUID)];
     let ((), found, open, ended) =
@@ -148,10 +144,10 @@ async fn cancelled(db: &Connection<'_>, reminder: &Reminder) -> Result<Option<Ca
 
 /// The family of a command about reminder `named`, without that one.
 pub(super) async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family) -> Result<Vec<Kin>, Fault> {
-    let which = if family.runs.is_some() {
-        "r.escalates_run = any ($3)"
-    } else {
-        "r.status in ('active', 'paused') and $3 is null"
+    // Those that `Family::has`.
+    let which = match family.runs {
+        Some(_) => "r.escalates_run = any ($3)".to_owned(),
+        None => format!("{} and $3 is null", rows::MAY_BE_ASKED),
     };
     let sql = format!(
         "select {}, {}, {} from punctual.reminder r left join punctual.app_user u on u.id = r.user_id \
@@ -171,12 +167,12 @@ pub(super) async fn kin(db: &Connection<'_>, named: ReminderId, family: &Family)
     })?;
     let ids: Vec<Uuid> = found.iter().map(|kin| uuid(kin.reminder.id)).collect();
     let about: Vec<i32> = found.iter().map(|kin| family.run_of(kin.reminder.id) as i32).collect();
-    // Each by its key, as above.
     let runs = format!(
         "select o.* from unnest($1, $2) as v (id, run) cross join lateral ( \
            select {} from punctual.occurrence o where o.reminder_id = v.id \
-           and (o.run = v.run or o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run) as o",
-        rows::OCCURRENCE
+           and (o.run = v.run or {}) order by o.run) as o",
+        rows::OCCURRENCE,
+        rows::OPEN_BY_KEY
     );
     for row in &db.rows(&runs, &[(&ids, Type::UUID_ARRAY), (&about, Type::INT4_ARRAY)]).await? {
         let run = rows::occurrence(&mut Reader::new(row, 0))?;

@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::pipeline::{all3, both};
 use super::pool::{Connection, Param};
 use super::row::{self, get, int, micros, uuid};
-use crate::rows::Reader;
+use crate::rows::{self, Reader};
 
 pub(super) async fn coming(
     db: &Connection<'_>,
@@ -30,9 +30,9 @@ pub(super) async fn coming(
     // One stretch of the hot index for each priority, each in order already but for those of the same instant.
     let stretch = |rank: u8| {
         format!(
-            "(select reminder_id, run, wake_at from punctual.occurrence where priority = {rank} {beyond} \
-             and wake_at <= $2 and state in ('scheduled', 'snoozed', 'waiting', 'pending_retry') \
-             order by wake_at, reminder_id, run limit $3)"
+            "(select reminder_id, run, wake_at from punctual.occurrence o where priority = {rank} {beyond} \
+             and wake_at <= $2 and {} order by wake_at, reminder_id, run limit $3)",
+            *rows::TO_COME
         )
     };
     let stretches = [3, 2, 1, 0].map(stretch).join(" union all ");

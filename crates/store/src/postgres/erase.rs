@@ -32,13 +32,11 @@ pub(super) async fn remove_reminders(db: &Connection<'_>, user: &str) -> Result<
     let ids: Vec<Uuid> = each(&rows, |row| get(row, 0))?;
     let mut removed = Removed { has_more: ids.len() as i64 == REMINDERS, ..Removed::default() };
     // Whoever plans a run for one of them locks its runs first.
-    let rows = db
-        .rows(
-            "select distinct o.reminder_id from unnest($1) as v (id) join punctual.occurrence o on o.reminder_id = v.id \
-             where o.wake_at is not null or o.state = 'paused'",
-            &[(&ids, Type::UUID_ARRAY)],
-        )
-        .await?;
+    let sql = format!(
+        "select distinct o.reminder_id from unnest($1) as v (id) join punctual.occurrence o on o.reminder_id = v.id where {}",
+        rows::OPEN
+    );
+    let rows = db.rows(&sql, &[(&ids, Type::UUID_ARRAY)]).await?;
     removed.open = each(&rows, |row| Reader::new(row, 0).id())?;
     let gone: Vec<Uuid> = ids.into_iter().filter(|id| !removed.open.iter().any(|open| uuid(*open) == *id)).collect();
     let rows = db

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::change::Refused;
-use punctual_core::decide::event::{self as decide, Around, Done, Held, Loaded};
+use punctual_core::decide::event::{self as decide, Around, Done, Linked, Loaded};
 use punctual_core::decide::family::Family;
 use punctual_core::event::{Event, Slot};
 use punctual_core::group::Group;
@@ -18,7 +18,7 @@ use punctual_core::journal::Who;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::shard::Shards;
 use punctual_core::store::{
-    Answered, ByPlanner, ChangeError, EventQuery, EventView, Events, PLANNED_AT_ONCE, Planned, Put, PutEvent,
+    Answered, ByPlanner, ChangeError, EventQuery, EventView, Events, PLANNED_AT_ONCE, PlannedEvents, Put, PutEvent,
     PutInstance, PutScope, REMINDERS_AT_ONCE, SLOTS_SHOWN_MAX, StoreError,
 };
 use punctual_core::writes::{EventWrites, Link};
@@ -62,7 +62,7 @@ impl Events for PostgresStore {
         on!(self, Normal, reads: false, db => put_instance(&db, self.own(), key, change.clone(), &by))?
     }
 
-    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Result<Planned, StoreError> {
+    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Result<PlannedEvents, StoreError> {
         on!(self, Normal, reads: false, db => plan_events(&db, self.own(), keys.as_deref(), &by))
     }
 
@@ -143,7 +143,7 @@ async fn finish(db: &Connection<'_>, own: Shards, decided: Result<Done, Refused>
             return Ok(Err(refused.into()));
         }
     };
-    let mut planned = Planned::default();
+    let mut planned = PlannedEvents::default();
     if to_plan.len() <= PLANNED_AT_ONCE {
         let around = around(db, &to_plan).await?;
         let also;
@@ -164,7 +164,7 @@ async fn plan_events(
     own: Shards,
     keys: Option<&[String]>,
     by: &ByPlanner,
-) -> Result<Planned, Fault> {
+) -> Result<PlannedEvents, Fault> {
     let loaded = match keys {
         Some(keys) => {
             let mut keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -181,11 +181,11 @@ async fn plan_events(
         commit(db, own, &writes).await?;
         return with_next(db, planned, keys.is_none()).await;
     }
-    with_next(db, Planned::default(), keys.is_none()).await
+    with_next(db, PlannedEvents::default(), keys.is_none()).await
 }
 
 /// Adds when an event must be looked at next.
-async fn with_next(db: &Connection<'_>, mut planned: Planned, is_asked: bool) -> Result<Planned, Fault> {
+async fn with_next(db: &Connection<'_>, mut planned: PlannedEvents, is_asked: bool) -> Result<PlannedEvents, Fault> {
     if is_asked {
         let next = "select plan_at from punctual.event where plan_at is not null order by plan_at limit 1";
         let rows = db.rows(next, &[]).await?;
@@ -301,9 +301,9 @@ async fn zones(db: &Connection<'_>, loaded: &[Loaded], groups: &[Group]) -> Resu
 static RUNS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "select o.* from unnest($1) as v (id) cross join lateral (select {} from punctual.occurrence o \
-         where o.reminder_id = v.id and (o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run \
-         for update of o) as o",
-        rows::OCCURRENCE
+         where o.reminder_id = v.id and {} order by o.run for update of o) as o",
+        rows::OCCURRENCE,
+        rows::OPEN_BY_KEY
     )
 });
 
@@ -316,19 +316,19 @@ static REMINDERS: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Locks reminders and their open runs. One that cannot be read counts as over: a claim sets its runs aside.
-async fn held(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderId, Held>, Fault> {
+async fn held(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderId, Linked>, Fault> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
     let params: [Param<'_>; 1] = [(&ids, Type::UUID_ARRAY)];
     let (runs, reminders) = both(db.rows(&RUNS, &params), db.rows(&REMINDERS, &params)).await?;
-    let mut held: HashMap<ReminderId, Held> = HashMap::with_capacity(ids.len());
+    let mut held: HashMap<ReminderId, Linked> = HashMap::with_capacity(ids.len());
     for row in &reminders {
         let mut from = Reader::new(row, 0);
         if let Ok(reminder) = rows::reminder(&mut from)
             && let Ok(progress) = rows::progress(&mut from)
         {
-            held.insert(reminder.id, Held { reminder, progress, open: Vec::new(), family: Vec::new() });
+            held.insert(reminder.id, Linked { reminder, progress, open: Vec::new(), family: Vec::new() });
         }
     }
     for row in &runs {
@@ -340,9 +340,12 @@ async fn held(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderId,
     }
     for held in held.values_mut().filter(|held| held.may_have_kin()) {
         let root = held.reminder.id;
-        let lock = "select from punctual.reminder r join punctual.occurrence o on o.reminder_id = r.id \
-            where r.escalates_id = $1 and r.status in ('active', 'paused') for update of o";
-        db.rows(lock, &[(&uuid(root), Type::UUID)]).await?;
+        let lock = format!(
+            "select from punctual.reminder r join punctual.occurrence o on o.reminder_id = r.id \
+             where r.escalates_id = $1 and {} for update of o",
+            rows::MAY_BE_ASKED
+        );
+        db.rows(&lock, &[(&uuid(root), Type::UUID)]).await?;
         held.family = change::kin(db, root, &Family { root, runs: None }).await?;
     }
     Ok(held)

@@ -127,14 +127,13 @@ async fn open_runs(db: &Connection<'_>, user: &str, difference: Difference) -> R
     }
     let ids: Vec<Uuid> = theirs.iter().map(|(id, _)| uuid(*id)).collect();
     let theirs: HashMap<ReminderId, _> = theirs.into_iter().collect();
-    // Each by its key: the sum keeps the planner from looking through all that is to come instead, reminder by reminder.
     let sql = format!(
         "select o.* from unnest($1) as v (id) cross join lateral ( \
            select {} from punctual.occurrence o where o.reminder_id = v.id \
-           and {} \
-           and (o.wake_at + interval '0' is not null or o.state = 'paused') order by o.run for update of o) as o",
+           and {} and {} order by o.run for update of o) as o",
         rows::OCCURRENCE,
-        rows::concerned(difference)
+        rows::concerned(difference),
+        rows::OPEN_BY_KEY
     );
     let of_theirs: [Param<'_>; 1] = [(&ids, Type::UUID_ARRAY)];
     let run = |row: &Row| {

@@ -11,6 +11,7 @@ use super::fault::Fault;
 use super::pipeline::{all3, all4, both};
 use super::pool::Connection;
 use super::row::{self, micros};
+use crate::rows;
 
 /// How long an answered request is remembered: long enough for any client that retries.
 const ANSWERED_KEPT_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(48);
@@ -20,23 +21,24 @@ pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) 
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     // A run that another node is pruning, or that a person is just snoozing once more, is left for later.
     let params: [super::pool::Param<'_>; 2] = [(&before, Type::TIMESTAMPTZ), (&limit, Type::INT8)];
-    let ended = db.rows(
-        "select reminder_id, run from punctual.occurrence where wake_at is null and state <> 'paused' and at < $1 \
-         order by at limit $2 for update skip locked",
-        &params,
+    let ended = format!(
+        "select reminder_id, run from punctual.occurrence o where {} and at < $1 order by at limit $2 for update skip locked",
+        rows::ENDED
     );
+    let ended = db.rows(&ended, &params);
     let ((), rows) = both(db.begin(BEGIN_IN_ORDER), ended).await?;
     if rows.is_empty() {
         // The last round: nothing is left that an event of that time could be asked about.
         let old: [super::pool::Param<'_>; 1] = [(&before, Type::TIMESTAMPTZ)];
-        let events = db.execute(
+        let events = format!(
             "with gone as (delete from punctual.event e where coalesce(e.ends_at, e.starts_at) < $1 and e.planned \
                and e.plan_at is null and not exists (select from punctual.event_reminder l \
                  join punctual.occurrence o on o.reminder_id = l.reminder_id \
-                 where l.event_key = e.key and (o.wake_at is not null or o.state = 'paused' or o.at >= $1)) returning key) \
+                 where l.event_key = e.key and ({} or o.at >= $1)) returning key) \
              delete from punctual.event_reminder r using gone where r.event_key = gone.key",
-            &old,
+            rows::OPEN
         );
+        let events = db.execute(&events, &old);
         let silences = db.execute("delete from punctual.silence where until_at < $1", &old);
         all3(events, silences, db.commit()).await?;
         return Ok(0);

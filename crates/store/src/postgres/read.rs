@@ -1,5 +1,7 @@
 //! Reading reminders and what became of them.
 
+use std::sync::LazyLock;
+
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, StateKind};
 use punctual_core::reminder::ReminderStatus;
@@ -20,14 +22,18 @@ use super::row::{self, get, impossible, instant, int, micros, optional_instant, 
 use crate::rows::{self, Reader};
 
 /// When a reminder is due next, and until when a run of it is snoozed, for a join to `reminder r`.
-const NEXT_RUN: &str = "left join lateral (select min(case o.state when 'pending_retry' then coalesce(o.own_at, o.wake_at) else o.due_at end) \
-    as at, min(o.due_at) filter (where o.state = 'snoozed') as snoozed_until \
-    from punctual.occurrence o where o.reminder_id = r.id \
-    and o.state in ('scheduled', 'snoozed', 'waiting', 'pending_retry')) as next_run on true";
+static NEXT_RUN: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "left join lateral (select min(case o.state when 'pending_retry' then coalesce(o.own_at, o.wake_at) else o.due_at end) \
+         as at, min(o.due_at) filter (where o.state = 'snoozed') as snoozed_until \
+         from punctual.occurrence o where o.reminder_id = r.id and {}) as next_run on true",
+        *rows::TO_COME
+    )
+});
 
 /// The columns of reminders as people see them, and where they come from.
 pub(super) fn views() -> String {
-    format!("{} from punctual.reminder r {NEXT_RUN}", view_columns())
+    format!("{} from punctual.reminder r {}", view_columns(), *NEXT_RUN)
 }
 
 fn view_columns() -> String {
@@ -64,7 +70,8 @@ pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Res
     let sql = match &query.channel {
         None => {
             let Chosen { source, wheres, order, .. } = &chosen;
-            format!("{} {source} {NEXT_RUN} where {wheres} order by {order} desc limit {limit}", view_columns())
+            let next_run = &*NEXT_RUN;
+            format!("{} {source} {next_run} where {wheres} order by {order} desc limit {limit}", view_columns())
         }
         Some(channel) => {
             // The reminders that all else is true of come first, so many of them.
@@ -73,11 +80,12 @@ pub(super) async fn reminders(db: &Connection<'_>, query: &ReminderQuery) -> Res
             let Chosen { source, next_run, wheres, order, .. } = &chosen;
             format!(
                 "{} from (select r.id {source} {next_run} where {wheres} order by {order} desc limit {looked_at}) as c \
-                 join punctual.reminder r on r.id = c.id {NEXT_RUN} \
+                 join punctual.reminder r on r.id = c.id {} \
                  where {channel} = (select a.channel from punctual.attempt a where a.reminder_id = r.id order by a.run desc, a.number desc limit 1) \
                    or exists (select from json_array_elements(r.route::json) as a where a ->> 'channel' = {channel}) \
                  order by r.id desc limit {limit}",
-                view_columns()
+                view_columns(),
+                *NEXT_RUN
             )
         }
     };
@@ -135,7 +143,7 @@ impl Chosen {
         } else {
             ("from punctual.reminder r", "r.user_id", "r.id")
         };
-        let next_run = if query.from.is_some() || query.to.is_some() { NEXT_RUN } else { "" };
+        let next_run = if query.from.is_some() || query.to.is_some() { NEXT_RUN.as_str() } else { "" };
         let mut chosen = Self { source, next_run, wheres: "true".to_owned(), n_keys: 0, order, values: Vec::new() };
         if let Some(tag) = &query.tag {
             chosen.add("tagged.tag = {}", Box::new(row::clean(tag).into_owned()), Type::TEXT);

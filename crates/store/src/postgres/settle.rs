@@ -83,9 +83,11 @@ async fn load(
 /// How many runs of these reminders have not ended.
 pub(super) async fn n_open(db: &Connection<'_>, reminders: &[Moved]) -> Result<HashMap<ReminderId, u32>, Fault> {
     let reminders: Vec<Uuid> = reminders.iter().map(|moved| uuid(moved.reminder)).collect();
-    let sql = "select r.id, (select count(*) from punctual.occurrence o where o.reminder_id = r.id \
-        and (o.wake_at is not null or o.state = 'paused')) from unnest($1) as r (id)";
-    let rows = db.rows(sql, &[(&reminders, Type::UUID_ARRAY)]).await?;
+    let sql = format!(
+        "select r.id, (select count(*) from punctual.occurrence o where o.reminder_id = r.id and {}) from unnest($1) as r (id)",
+        rows::OPEN
+    );
+    let rows = db.rows(&sql, &[(&reminders, Type::UUID_ARRAY)]).await?;
     let n_open = each(&rows, |row| {
         let mut from = Reader::new(row, 0);
         Ok((from.id()?, from.count()?))

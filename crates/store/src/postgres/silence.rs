@@ -4,7 +4,7 @@
 //! group, waits for it and then sees the run; and a claim that finds the row held looks again a moment later.
 
 use jiff::Timestamp;
-use punctual_core::decide::silence::{RELEASED_AT_ONCE, released, silenced};
+use punctual_core::decide::silence::{Beside, RELEASED_AT_ONCE, released, silenced};
 use punctual_core::id::{OccurrenceId, ReminderId, SilenceId};
 use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
@@ -20,39 +20,43 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, int, micros, uuid};
 use super::write::write;
-use crate::rows;
+use crate::rows::{self, Reader, impossible};
 
 /// Writes a new one, if there is room; returns whether there was.
 pub(super) async fn put(db: &Connection<'_>, own: Shards, silence: &Silence, who: Who) -> Result<bool, Fault> {
-    db.begin(BEGIN).await?;
-    let [n_max, n_of_user_max] = [SILENCES_MAX, SILENCES_OF_USER_MAX].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
-    let written = db
-        .rows(
-            "with room as (select (select count(*) from (select from punctual.silence where until_at > $7 limit $9) as s) < $9 \
-             and (select count(*) from (select from punctual.silence where until_at > $7 and user_id = $2 limit $10) as s) < $10 \
-             as is_left), \
-             put as (insert into punctual.silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
-             select $1, $2, $3, $4, $5, $6, $7, $8 from room where is_left) \
-             select from room where is_left",
-            &[
-                (&Uuid::from_bytes(*silence.id.as_bytes()), Type::UUID),
-                (&silence.user.as_deref().map(clean), Type::TEXT),
-                (&silence.group, Type::TEXT),
-                (&silence.tag.as_deref().map(clean), Type::TEXT),
-                (&micros(silence.from), Type::TIMESTAMPTZ),
-                (&micros(silence.until), Type::TIMESTAMPTZ),
-                (&micros(silence.created_at), Type::TIMESTAMPTZ),
-                (&clean(&silence.created_by), Type::TEXT),
-                (&n_max, Type::INT8),
-                (&n_of_user_max, Type::INT8),
-            ],
-        )
-        .await?;
-    if !written.is_empty() {
-        write(db, own, &silenced(silence, who)).await?;
-    }
-    db.commit().await?;
-    Ok(!written.is_empty())
+    let limit = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+    let count = "select (select count(*) from (select from punctual.silence where until_at > $1 limit $3) as s), \
+        (select count(*) from (select from punctual.silence where until_at > $1 and user_id = $2 limit $4) as s)";
+    let now = micros(silence.created_at);
+    let user = silence.user.as_deref().map(clean);
+    let (all, of_user) = (limit(SILENCES_MAX), limit(SILENCES_OF_USER_MAX));
+    let params: [Param<'_>; 4] =
+        [(&now, Type::TIMESTAMPTZ), (&user, Type::TEXT), (&all, Type::INT8), (&of_user, Type::INT8)];
+    let ((), counted) = both(db.begin(BEGIN), db.rows(count, &params)).await?;
+    let beside = each(&counted, |row| {
+        let mut from = Reader::new(row, 0);
+        Ok(Beside { all: from.count()? as usize, of_user: from.count()? as usize })
+    })?;
+    let beside = beside.first().copied().ok_or_else(|| impossible("a count has no row"))?;
+    let Some(writes) = silenced(silence, beside, who) else {
+        db.rollback().await?;
+        return Ok(false);
+    };
+    let put = "insert into punctual.silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
+        values ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let (from, until) = (micros(silence.from), micros(silence.until));
+    let params: [Param<'_>; 8] = [
+        (&Uuid::from_bytes(*silence.id.as_bytes()), Type::UUID),
+        (&user, Type::TEXT),
+        (&silence.group, Type::TEXT),
+        (&silence.tag.as_deref().map(clean), Type::TEXT),
+        (&from, Type::TIMESTAMPTZ),
+        (&until, Type::TIMESTAMPTZ),
+        (&now, Type::TIMESTAMPTZ),
+        (&clean(&silence.created_by), Type::TEXT),
+    ];
+    all3(db.execute(put, &params), write(db, own, &writes), db.commit()).await?;
+    Ok(true)
 }
 
 pub(super) async fn silences(db: &Connection<'_>, query: &SilenceQuery) -> Result<Vec<Silence>, Fault> {

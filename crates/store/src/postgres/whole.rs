@@ -118,8 +118,9 @@ async fn wholes(db: &Connection<'_>, query: &WholeQuery) -> Result<Wholly, Fault
         let (long, below): (Vec<Uuid>, Vec<i32>) = more.iter().map(|(id, below)| (uuid(*id), int(*below))).unzip();
         let sql = format!(
             "select {} from unnest($1, $2) as v (id, below) join punctual.occurrence o on o.reminder_id = v.id and o.run < v.below \
-             and (o.wake_at is not null or o.state = 'paused')",
-            rows::OCCURRENCE
+             and {}",
+            rows::OCCURRENCE,
+            rows::OPEN
         );
         let open = db.rows(&sql, &[(&long, Type::UUID_ARRAY), (&below, Type::INT4_ARRAY)]).await?;
         take(&open, &mut found, &mut by_reminder)?;
@@ -166,9 +167,9 @@ async fn with_trails(db: &Connection<'_>, due: Vec<Due>) -> Result<Vec<WholeRun>
 
 async fn runs_below(db: &Connection<'_>, id: ReminderId, below: u32, limit: usize) -> Result<Vec<WholeRun>, Fault> {
     let sql = format!(
-        "select {} from punctual.occurrence o where o.reminder_id = $1 and o.run < $2 and o.wake_at is null \
-         and o.state <> 'paused' order by o.run desc limit $3",
-        rows::OCCURRENCE
+        "select {} from punctual.occurrence o where o.reminder_id = $1 and o.run < $2 and {} order by o.run desc limit $3",
+        rows::OCCURRENCE,
+        rows::ENDED
     );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let these: [Param<'_>; 3] = [(&uuid(id), Type::UUID), (&int(below), Type::INT4), (&limit, Type::INT8)];

@@ -32,6 +32,7 @@ use crate::columns::{
     ATTEMPT, Column, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, Kind, MOVED, NEW_REMINDER, OCCURRENCE,
     PLACED, PLANNED, REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
 };
+use crate::rows;
 use crate::watch::{KeptLedger, LEDGER};
 
 /// Writes all of it and commits, and before that tells the admins of what they must hear; returns the runs that were planned for
@@ -346,12 +347,12 @@ async fn set_aside(db: &Connection<'_>, runs: &[(OccurrenceId, String)], now: Ti
 async fn reprioritize(db: &Connection<'_>, priorities: &[(ReminderId, Priority)]) -> Result<(), Fault> {
     let ids: Vec<Uuid> = priorities.iter().map(|(id, _)| uuid(*id)).collect();
     let ranks: Vec<i16> = priorities.iter().map(|(_, priority)| i16::from(priority.rank())).collect();
-    db.execute(
+    let sql = format!(
         "update punctual.occurrence o set priority = v.priority from unnest($1, $2) as v (id, priority) \
-         where o.reminder_id = v.id and o.priority <> v.priority and (o.wake_at is not null or o.state = 'paused')",
-        &[(&ids, Type::UUID_ARRAY), (&ranks, Type::INT2_ARRAY)],
-    )
-    .await?;
+         where o.reminder_id = v.id and o.priority <> v.priority and {}",
+        rows::OPEN
+    );
+    db.execute(&sql, &[(&ids, Type::UUID_ARRAY), (&ranks, Type::INT2_ARRAY)]).await?;
     Ok(())
 }
 

@@ -56,8 +56,8 @@ pub(super) fn load(db: &Connection, id: ReminderId, run: Option<u32>) -> Result<
         Ok((rows::reminder(&mut from)?, rows::progress(&mut from)?, from.flag()?))
     })?;
     let Some((reminder, progress, has_kin)) = found.into_iter().next() else { return Ok(None) };
-    let open = occurrences(db, "(o.wake_at IS NOT NULL OR o.state = 'paused') ORDER BY o.run", params![id.as_bytes()])?;
-    let ended = |meant: &str| format!("o.wake_at IS NULL AND o.state <> 'paused'{meant} ORDER BY o.run DESC LIMIT 1");
+    let open = occurrences(db, &format!("{} ORDER BY o.run", rows::OPEN), params![id.as_bytes()])?;
+    let ended = |meant: &str| format!("{}{meant} ORDER BY o.run DESC LIMIT 1", rows::ENDED);
     let last_ended = match run {
         Some(run) => occurrences(db, &ended(" AND o.run = ?"), params![id.as_bytes(), run])?,
         None => occurrences(db, &ended(""), params![id.as_bytes()])?,
@@ -102,8 +102,8 @@ fn cancelled(db: &Connection, reminder: &Reminder) -> Result<Option<Cancelled>, 
 /// The family of a command about reminder `named`, without that one.
 pub(super) fn kin(db: &Connection, named: ReminderId, family: &Family) -> Result<Vec<Kin>, StoreError> {
     let runs = family.runs.as_ref().map(|runs| runs.iter().map(u32::to_string).collect::<Vec<_>>().join(", "));
-    let which =
-        runs.map_or("r.status IN ('active', 'paused')".to_owned(), |runs| format!("r.escalates_run IN ({runs})"));
+    // Those that `Family::has`.
+    let which = runs.map_or(rows::MAY_BE_ASKED.to_owned(), |runs| format!("r.escalates_run IN ({runs})"));
     let sql = format!("SELECT id FROM reminder r WHERE r.id = ?1 OR r.escalates_id = ?1 AND {which} ORDER BY id");
     let ids = collect(db, &sql, [family.root.as_bytes()], |found| Fields::id(found, 0))?;
     let mut found = Vec::with_capacity(ids.len());

@@ -7,7 +7,7 @@ use punctual_core::store::StoreError;
 use rusqlite::{Connection, params};
 
 use super::row::{broken, get, micros};
-use crate::rows::Reader;
+use crate::rows::{self, Reader};
 
 pub(super) fn coming(
     db: &Connection,
@@ -19,9 +19,10 @@ pub(super) fn coming(
     // One stretch of the hot index for each priority. It ends with the primary key, so each is in order already.
     let stretch = |rank: u8| {
         format!(
-            "SELECT * FROM (SELECT reminder_id, run, wake_at FROM occurrence WHERE priority = {rank} \
+            "SELECT * FROM (SELECT reminder_id, run, wake_at FROM occurrence o WHERE priority = {rank} \
              AND wake_at IS NOT NULL AND (wake_at, reminder_id, run) > (?1, ?2, ?3) AND wake_at <= ?4 \
-             AND state IN ('scheduled', 'snoozed', 'waiting', 'pending_retry') ORDER BY wake_at, reminder_id, run LIMIT ?5)"
+             AND {} ORDER BY wake_at, reminder_id, run LIMIT ?5)",
+            *rows::TO_COME
         )
     };
     let stretches = [3, 2, 1, 0].map(stretch).join(" UNION ALL ");

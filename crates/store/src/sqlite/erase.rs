@@ -40,8 +40,8 @@ pub(super) fn remove_reminders(db: &Connection, user: &str) -> Result<Removed, S
             removed.has_more = true;
             break;
         }
-        let sql = "SELECT 1 FROM occurrence WHERE reminder_id = ? AND (wake_at IS NOT NULL OR state = 'paused')";
-        if db.prepare_cached(sql).map_err(broken)?.exists([id.as_bytes()]).map_err(broken)? {
+        let sql = format!("SELECT 1 FROM occurrence o WHERE o.reminder_id = ? AND {}", rows::OPEN);
+        if db.prepare_cached(&sql).map_err(broken)?.exists([id.as_bytes()]).map_err(broken)? {
             removed.open.push(id);
             continue;
         }

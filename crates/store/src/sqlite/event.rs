@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_core::change::Refused;
-use punctual_core::decide::event::{self as decide, Around, Done, Held, Loaded};
+use punctual_core::decide::event::{self as decide, Around, Done, Linked, Loaded};
 use punctual_core::decide::family::Family;
 use punctual_core::event::{Event, Slot};
 use punctual_core::id::ReminderId;
 use punctual_core::journal::Who;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::store::{
-    Answered, ByPlanner, ChangeError, EventQuery, EventView, Events, PLANNED_AT_ONCE, Planned, Put, PutEvent,
+    Answered, ByPlanner, ChangeError, EventQuery, EventView, Events, PLANNED_AT_ONCE, PlannedEvents, Put, PutEvent,
     PutInstance, PutScope, REMINDERS_AT_ONCE, SLOTS_SHOWN_MAX, StoreError,
 };
 use punctual_core::writes::{EventWrites, Link};
@@ -54,7 +54,7 @@ impl Events for SqliteStore {
         self.write(Urgency::Normal, move |db| put_instance(db, key, change, &by)).await?
     }
 
-    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Result<Planned, StoreError> {
+    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Result<PlannedEvents, StoreError> {
         self.write(Urgency::Normal, move |db| plan_events(db, keys.as_deref(), &by)).await
     }
 
@@ -131,7 +131,7 @@ fn finish(db: &Connection, decided: Result<Done, Refused>, by: &ByPlanner) -> De
         Ok(done) => done,
         Err(refused) => return Ok(Err(refused.into())),
     };
-    let mut planned = Planned::default();
+    let mut planned = PlannedEvents::default();
     if to_plan.len() <= PLANNED_AT_ONCE {
         let around = around(db, &to_plan)?;
         let also;
@@ -144,7 +144,7 @@ fn finish(db: &Connection, decided: Result<Done, Refused>, by: &ByPlanner) -> De
     Ok(Ok(Put { done, planned }))
 }
 
-fn plan_events(db: &Connection, keys: Option<&[String]>, by: &ByPlanner) -> Result<Planned, StoreError> {
+fn plan_events(db: &Connection, keys: Option<&[String]>, by: &ByPlanner) -> Result<PlannedEvents, StoreError> {
     let loaded = match keys {
         Some(keys) => load(db, keys)?,
         None => {
@@ -246,8 +246,8 @@ fn around(db: &Connection, loaded: &[Loaded]) -> Result<Around, StoreError> {
 }
 
 /// Reminders with their open runs. One that cannot be read counts as over: a claim sets its runs aside.
-fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Held>, StoreError> {
-    let mut held: HashMap<ReminderId, Held> = HashMap::with_capacity(ids.len());
+fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Linked>, StoreError> {
+    let mut held: HashMap<ReminderId, Linked> = HashMap::with_capacity(ids.len());
     let sql =
         format!("SELECT {}, {} FROM reminder r WHERE r.id IN (VALUES {{values}})", rows::REMINDER, rows::PROGRESS);
     for_rows(
@@ -260,15 +260,16 @@ fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Held>
             let mut from = Reader::new(row, 0);
             let read = rows::reminder(&mut from).and_then(|reminder| Ok((reminder, rows::progress(&mut from)?)));
             if let Ok((reminder, progress)) = read {
-                held.insert(reminder.id, Held { reminder, progress, open: Vec::new(), family: Vec::new() });
+                held.insert(reminder.id, Linked { reminder, progress, open: Vec::new(), family: Vec::new() });
             }
             Ok(())
         },
     )?;
     let sql = format!(
         "SELECT {} FROM occurrence o WHERE o.reminder_id IN (VALUES {{values}}) \
-         AND (o.wake_at IS NOT NULL OR o.state = 'paused') ORDER BY o.reminder_id, o.run",
-        rows::OCCURRENCE
+         AND {} ORDER BY o.reminder_id, o.run",
+        rows::OCCURRENCE,
+        rows::OPEN
     );
     for_rows(
         db,
@@ -341,9 +342,12 @@ pub(super) fn mark_group(db: &Connection, name: &str, now: Timestamp) -> Result<
 
 /// Forgets events that were over before then, and of which nothing is to come.
 pub(super) fn prune(db: &Connection, before: i64) -> Result<(), StoreError> {
-    let over = "SELECT e.key FROM event e WHERE coalesce(e.ends_at, e.starts_at) < ?1 AND e.planned AND e.plan_at IS NULL \
-        AND NOT EXISTS (SELECT 1 FROM event_reminder l JOIN occurrence o ON o.reminder_id = l.reminder_id \
-          WHERE l.event_key = e.key AND (o.wake_at IS NOT NULL OR o.state = 'paused' OR o.at >= ?1))";
+    let over = format!(
+        "SELECT e.key FROM event e WHERE coalesce(e.ends_at, e.starts_at) < ?1 AND e.planned AND e.plan_at IS NULL \
+         AND NOT EXISTS (SELECT 1 FROM event_reminder l JOIN occurrence o ON o.reminder_id = l.reminder_id \
+           WHERE l.event_key = e.key AND ({} OR o.at >= ?1))",
+        rows::OPEN
+    );
     let links = format!("DELETE FROM event_reminder WHERE event_key IN ({over})");
     let events = format!("DELETE FROM event WHERE key IN ({over})");
     for sql in [links, events] {

@@ -69,9 +69,9 @@ pub(super) fn follow(
 fn open_runs(db: &Connection, user: &str, difference: Difference) -> Result<Vec<OpenRun>, StoreError> {
     let sql = format!(
         "SELECT {}, r.ack_timeout, r.only_to FROM reminder r CROSS JOIN occurrence o ON o.reminder_id = r.id \
-         WHERE r.user_id = ?1 AND (o.wake_at IS NOT NULL OR o.state = 'paused') \
-         AND {}",
+         WHERE r.user_id = ?1 AND {} AND {}",
         rows::OCCURRENCE,
+        rows::OPEN,
         rows::concerned(difference)
     );
     let open = collect(db, &sql, params![user], |found| {

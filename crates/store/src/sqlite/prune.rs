@@ -6,13 +6,15 @@ use rusqlite::{Connection, params};
 
 use super::event;
 use super::row::{broken, micros};
+use crate::rows;
 
 /// How long an answered request is remembered: long enough for any client that retries.
 const ANSWERED_KEPT_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(48);
 
 pub(super) fn prune(db: &Connection, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
     let before = micros(before);
-    let ended = "SELECT reminder_id, run FROM occurrence WHERE wake_at IS NULL AND state <> 'paused' AND at < ?1 ORDER BY at LIMIT ?2";
+    let ended =
+        format!("SELECT reminder_id, run FROM occurrence o WHERE {} AND at < ?1 ORDER BY at LIMIT ?2", rows::ENDED);
     for table in ["attempt", "response"] {
         let sql = format!("DELETE FROM {table} WHERE (reminder_id, run) IN ({ended})");
         db.prepare_cached(&sql).map_err(broken)?.execute(params![before, limit]).map_err(broken)?;

@@ -1,5 +1,7 @@
 //! Reading, on threads beside the writer.
 
+use std::sync::LazyLock;
+
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::key::ApiKey;
 use punctual_core::occurrence::{Attempt, Escalation, Occurrence, StateKind};
@@ -17,9 +19,13 @@ use super::values::for_rows;
 use crate::rows::{self, Reader};
 
 /// When a reminder is due next, for SELECTs over `reminder r`.
-const NEXT_RUN_AT: &str = "(SELECT min(CASE o.state WHEN 'pending_retry' THEN coalesce(o.own_at, o.wake_at) ELSE o.due_at END) FROM occurrence o \
-    WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL \
-    AND o.state IN ('scheduled', 'snoozed', 'waiting', 'pending_retry'))";
+static NEXT_RUN_AT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "(SELECT min(CASE o.state WHEN 'pending_retry' THEN coalesce(o.own_at, o.wake_at) ELSE o.due_at END) FROM occurrence o \
+         WHERE o.reminder_id = r.id AND o.wake_at IS NOT NULL AND {})",
+        *rows::TO_COME
+    )
+});
 
 /// Until when its next snoozed run is put off.
 const SNOOZED_UNTIL: &str = "(SELECT min(o.due_at) FROM occurrence o \
@@ -42,7 +48,7 @@ pub(super) fn collect<T>(
 }
 
 fn view_columns() -> String {
-    format!("{}, {}, {NEXT_RUN_AT} AS next_run_at, {SNOOZED_UNTIL}", rows::REMINDER, rows::PROGRESS)
+    format!("{}, {}, {} AS next_run_at, {SNOOZED_UNTIL}", rows::REMINDER, rows::PROGRESS, *NEXT_RUN_AT)
 }
 
 fn view(found: &Row<'_>) -> Result<ReminderView, StoreError> {
@@ -106,7 +112,7 @@ pub(super) fn reminders(db: &Connection, query: &ReminderQuery) -> Result<Vec<Re
 pub(super) fn count(db: &Connection, query: &ReminderQuery) -> Result<HowMany, StoreError> {
     let Chosen { source, wheres, n_keys, values, .. } = Chosen::of(&ReminderQuery { before: None, ..query.clone() });
     let (keys, rest) = wheres.split_at(n_keys);
-    let rest = rest.replace("next_run_at", NEXT_RUN_AT);
+    let rest = rest.replace("next_run_at", &NEXT_RUN_AT);
     let sql = format!(
         "SELECT count(*), coalesce(sum(is_wanted), 0) FROM (SELECT (1 = 1{rest}) AS is_wanted FROM {source} WHERE {keys} LIMIT {COUNTED_MAX})"
     );
@@ -155,7 +161,7 @@ impl Chosen {
             ("reminder r", "r.user_id", "r.id")
         };
         let is_due_asked = query.from.is_some() || query.to.is_some();
-        let next_run_at = if is_due_asked { format!(", {NEXT_RUN_AT} AS next_run_at") } else { String::new() };
+        let next_run_at = if is_due_asked { format!(", {} AS next_run_at", *NEXT_RUN_AT) } else { String::new() };
         let mut chosen = Self { source, next_run_at, wheres: "1 = 1".to_owned(), n_keys: 0, order, values: Vec::new() };
         if let Some(tag) = &query.tag {
             chosen.add("tagged.tag = {}", Box::new(tag.clone()));

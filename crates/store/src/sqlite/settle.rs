@@ -76,6 +76,6 @@ fn counted(db: &Connection, mut reminders: Vec<ReminderId>) -> Result<HashMap<Re
 
 /// How many runs of a reminder have not ended.
 pub(super) fn n_open(db: &Connection, id: ReminderId) -> Result<u32, StoreError> {
-    let sql = "SELECT count(*) FROM occurrence WHERE reminder_id = ? AND (wake_at IS NOT NULL OR state = 'paused')";
-    Ok(collect(db, sql, [id.as_bytes()], |found| get(found, 0))?.pop().unwrap_or_default())
+    let sql = format!("SELECT count(*) FROM occurrence o WHERE o.reminder_id = ? AND {}", rows::OPEN);
+    Ok(collect(db, &sql, [id.as_bytes()], |found| get(found, 0))?.pop().unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use punctual_core::decide::claim::{ByReminder, Known};
-use punctual_core::decide::silence::{RELEASED_AT_ONCE, released, silenced};
+use punctual_core::decide::silence::{Beside, RELEASED_AT_ONCE, released, silenced};
 use punctual_core::id::{OccurrenceId, SilenceId};
 use punctual_core::journal::Who;
 use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silences};
@@ -12,19 +12,21 @@ use punctual_core::store::{Claim, Released, SilenceQuery, StoreError};
 use rusqlite::{Connection, params};
 
 use super::read::collect;
-use super::row::{broken, impossible, micros};
+use super::row::{broken, get, impossible, micros};
 use super::write::write;
 use crate::rows;
 
 /// Writes a new one, if there is room; returns whether there was.
 pub(super) fn put(db: &Connection, silence: &Silence, who: Who) -> Result<bool, StoreError> {
-    let n_written = db
-        .prepare_cached(
-            "INSERT INTO silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 \
-             WHERE (SELECT count(*) FROM (SELECT 1 FROM silence WHERE until_at > ?7 LIMIT ?9)) < ?9 \
-             AND (SELECT count(*) FROM (SELECT 1 FROM silence WHERE until_at > ?7 AND user_id = ?2 LIMIT ?10)) < ?10",
-        )
+    let count = "SELECT (SELECT count(*) FROM (SELECT 1 FROM silence WHERE until_at > ?1 LIMIT ?3)), \
+        (SELECT count(*) FROM (SELECT 1 FROM silence WHERE until_at > ?1 AND user_id = ?2 LIMIT ?4))";
+    let limits = params![micros(silence.created_at), silence.user, SILENCES_MAX, SILENCES_OF_USER_MAX];
+    let beside = collect(db, count, limits, |found| Ok(Beside { all: get(found, 0)?, of_user: get(found, 1)? }))?;
+    let beside = beside.into_iter().next().ok_or_else(|| impossible("a count has no row"))?;
+    let Some(writes) = silenced(silence, beside, who) else { return Ok(false) };
+    let put = "INSERT INTO silence (id, user_id, group_name, tag, from_at, until_at, created_at, created_by) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    db.prepare_cached(put)
         .map_err(broken)?
         .execute(params![
             silence.id.as_bytes(),
@@ -35,14 +37,10 @@ pub(super) fn put(db: &Connection, silence: &Silence, who: Who) -> Result<bool, 
             micros(silence.until),
             micros(silence.created_at),
             silence.created_by,
-            SILENCES_MAX,
-            SILENCES_OF_USER_MAX,
         ])
         .map_err(broken)?;
-    if n_written > 0 {
-        write(db, &silenced(silence, who))?;
-    }
-    Ok(n_written > 0)
+    write(db, &writes)?;
+    Ok(true)
 }
 
 pub(super) fn silences(db: &Connection, query: &SilenceQuery) -> Result<Vec<Silence>, StoreError> {

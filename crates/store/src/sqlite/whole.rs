@@ -138,9 +138,9 @@ fn runs_of(db: &Connection, id: ReminderId, max: usize) -> Result<(Vec<WholeRun>
     let below = due.last().map_or(u32::MAX, |due| due.occurrence.id.run);
     let mut runs = with_trails(db, id, due, u32::MAX)?;
     let sql = format!(
-        "SELECT {} FROM occurrence o WHERE o.reminder_id = ?1 AND o.run < ?2 AND (o.wake_at IS NOT NULL OR o.state = 'paused') \
-         ORDER BY o.run",
-        rows::OCCURRENCE
+        "SELECT {} FROM occurrence o WHERE o.reminder_id = ?1 AND o.run < ?2 AND {} ORDER BY o.run",
+        rows::OCCURRENCE,
+        rows::OPEN
     );
     let open = collect(db, &sql, params![id.as_bytes(), below], |row| rows::due(&mut Reader::new(row, 0)))?;
     for due in open {
@@ -180,9 +180,9 @@ fn with_trails(db: &Connection, id: ReminderId, due: Vec<Due>, last: u32) -> Res
 
 fn runs_below(db: &Connection, id: ReminderId, below: u32, limit: usize) -> Result<Vec<WholeRun>, StoreError> {
     let sql = format!(
-        "SELECT {} FROM occurrence o WHERE o.reminder_id = ?1 AND o.run < ?2 AND o.wake_at IS NULL AND o.state <> 'paused' \
-         ORDER BY o.run DESC LIMIT ?3",
-        rows::OCCURRENCE
+        "SELECT {} FROM occurrence o WHERE o.reminder_id = ?1 AND o.run < ?2 AND {} ORDER BY o.run DESC LIMIT ?3",
+        rows::OCCURRENCE,
+        rows::ENDED
     );
     let due = collect(db, &sql, params![id.as_bytes(), below, limit], |row| rows::due(&mut Reader::new(row, 0)))?;
     with_trails(db, id, due, below.saturating_sub(1))

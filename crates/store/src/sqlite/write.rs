@@ -20,6 +20,7 @@ use crate::columns::{
     ATTEMPT, DEAD_ADDRESS, ENTRY, GROUP, KEPT_REMINDER, KEPT_RUN, MOVED, NEW_REMINDER, OCCURRENCE, PLACED, PLANNED,
     REMINDER_FIELDS, REPORTED, RESPONSE, SILENCE, Table, Value,
 };
+use crate::rows;
 use crate::watch::{KeptLedger, LEDGER};
 
 impl ToSql for Value<'_> {
@@ -69,13 +70,12 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
     update(db, &REMINDER_FIELDS, &writes.reminders)?;
     update(db, &MOVED, &writes.moved)?;
     for (reminder, priority) in &writes.priorities {
-        db.prepare_cached(
-            "UPDATE occurrence SET priority = ?1 WHERE reminder_id = ?2 AND priority <> ?1 \
-             AND (wake_at IS NOT NULL OR state = 'paused')",
-        )
-        .map_err(broken)?
-        .execute(params![priority.rank(), reminder.as_bytes()])
-        .map_err(broken)?;
+        let sql = format!(
+            "UPDATE occurrence AS o SET priority = ?1 WHERE reminder_id = ?2 AND priority <> ?1 AND {}",
+            rows::OPEN
+        );
+        let values = params![priority.rank(), reminder.as_bytes()];
+        db.prepare_cached(&sql).map_err(broken)?.execute(values).map_err(broken)?;
     }
     insert_new(db, &DEAD_ADDRESS, &writes.dead)?;
     insert(db, &RESPONSE, &writes.responses, |response| response)?;

@@ -12,9 +12,10 @@ use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{AckPolicy, Address, Reminder};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::shard::Shards;
+use punctual_core::step::Step;
 use punctual_core::store::{By, ChangeError, Claim, Create, NewReminder, Store};
 use punctual_store::postgres::PostgresStore;
-use punctual_testkit::sample::{every, instant, once};
+use punctual_testkit::sample::{every, instant, once, user};
 use punctual_testkit::servers::Postgres;
 
 use crate::client::{Listener, database};
@@ -164,6 +165,96 @@ async fn a_cancel_in_sql_does_what_cores_cancel_does() {
     println!("{}", answers.join("\n"));
     assert_eq!(answers.iter().filter(|answer| answer.ends_with("cancelled")).count(), 12);
     assert_eq!(server.sql(&a, "select punctual.cancel(gen_random_uuid()), punctual.cancel(null)"), "f|f");
+}
+
+/// Sends what is due of `id`.
+async fn send_only(store: &PostgresStore, id: ReminderId, now: i64, said: Result<Receipt, SendError>) {
+    let claims = store.claim(Claim { only: Some(vec![id]), ..claim(now, 1) }).await.unwrap();
+    let settlement = decide(&claims.to_send[0], said, &RetryPolicy::default(), 0.0, at(now), at(now));
+    store.settle(vec![settlement], at(now)).await.unwrap();
+}
+
+/// Ann was asked in vain at second 0, bob was asked in her place at second 30, and eve follows at second 50.
+async fn asked_in_turn(store: &PostgresStore, server: &Postgres, name: &str, number: u8) -> [ReminderId; 3] {
+    let step = |seconds, to: &str| Step { after: Duration::from_secs(seconds), to: to.parse().unwrap() };
+    let ann = Reminder { escalate: vec![step(30, "bob"), step(50, "eve")], ..asking(once(number, at(0), at(0))) };
+    create(store, std::slice::from_ref(&ann)).await;
+    send_only(store, ann.id, 0, Ok(Receipt::default())).await;
+    store.claim(Claim { only: Some(vec![ann.id]), ..claim(30, 1) }).await.unwrap();
+    let other = |user| {
+        let sql = format!("select id from punctual.reminder where escalates_id = '{}' and user_id = '{user}'", ann.id);
+        server.sql(name, &sql).parse().unwrap()
+    };
+    let [bob, eve] = ["bob", "eve"].map(other);
+    send_only(store, bob, 30, Ok(Receipt::default())).await;
+    [ann.id, bob, eve]
+}
+
+/// Families in every state that matters to a cancel; the same in every database.
+async fn families(store: &PostgresStore, server: &Postgres, name: &str) -> Vec<(&'static str, [ReminderId; 3])> {
+    for id in ["ann", "bob", "eve"] {
+        store.put_user(user(id, at(0)), "ann".into()).await.unwrap();
+    }
+    let until = at(7200);
+    let later = || Change::Snooze { until };
+    // Who does what before the cancel: 0 is ann, 1 bob, 2 eve.
+    let before: [(&str, Vec<(usize, Change)>); 10] = [
+        ("bob awaits, eve is scheduled", vec![]),
+        ("bob is paused while he is asked", vec![(1, Change::Pause)]),
+        ("eve is paused before she is asked", vec![(2, Change::Pause)]),
+        ("bob has put it off", vec![(1, later())]),
+        ("bob has put it off and is paused", vec![(1, later()), (1, Change::Pause)]),
+        ("bob is asked twice", vec![(1, Change::Fire)]),
+        ("ann is paused", vec![(0, Change::Pause)]),
+        ("bob and eve are cancelled", vec![(1, Change::Cancel), (2, Change::Cancel)]),
+        ("ann is paused and has answered", vec![(0, Change::Pause), (0, Change::Ack)]),
+        ("bob has answered", vec![(1, Change::Ack)]),
+    ];
+    let mut families = Vec::new();
+    for (number, (state, changes)) in (1..).zip(before) {
+        let family = asked_in_turn(store, server, name, number).await;
+        for (who, change) in changes {
+            store.change(family[who], change, by(40)).await.unwrap();
+        }
+        families.push((state, family));
+    }
+    let retried = asked_in_turn(store, server, name, 21).await;
+    send_only(store, retried[1], 630, Err(SendError::Unavailable("not now".into()))).await;
+    families.push(("bob is tried again after he was reached", retried));
+    let sending = asked_in_turn(store, server, name, 22).await;
+    store.claim(Claim { only: Some(vec![sending[2]]), ..claim(50, 1) }).await.unwrap();
+    families.push(("eve is just being asked", sending));
+    families
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_in_sql_ends_the_questions_of_others_as_cores_does() {
+    let Some(server) = Postgres::start() else { return };
+    let (by_sql, a) = database(&server).await;
+    let (by_store, b) = database(&server).await;
+    let all = families(&by_sql, &server, &a).await;
+    assert_eq!(families(&by_store, &server, &b).await, all);
+    let client = Listener::connect(&server.url(&a)).await.client;
+    let mut answers = Vec::new();
+    for (state, family) in all {
+        for id in family {
+            assert_eq!(kept(&server, &a, id), kept(&server, &b, id), "{state}");
+        }
+        let said = client.query_one(&format!("select punctual.cancel('{}')", family[0]), &[]).await;
+        let said = said.map(|row| row.get::<_, bool>(0)).map_err(|error| error.code().unwrap().code().to_owned());
+        let expect = by_store.change(family[0], Change::Cancel, by(800)).await;
+        match (&said, &expect) {
+            (Ok(true), Ok(_)) | (Ok(false), Err(ChangeError::Refused(Refused::NotNow(_)))) => {}
+            (Err(code), Err(ChangeError::Refused(Refused::OtherBegun(_)))) => assert_eq!(code, "55000"),
+            _ => panic!("{state}: {said:?}, {expect:?}"),
+        }
+        answers.push(format!("{state}: {}", said.map_or("begun", |said| if said { "cancelled" } else { "nothing" })));
+        for (who, id) in ["ann", "bob", "eve"].into_iter().zip(family) {
+            assert_eq!(kept(&server, &a, id), kept(&server, &b, id), "{state}: {who}");
+        }
+    }
+    println!("{}", answers.join("\n"));
+    assert_eq!(answers.iter().filter(|answer| answer.ends_with("cancelled")).count(), 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,7 +32,7 @@ const OTHERS: [&str; 12] = [
     "insert into punctual.recall values (gen_random_uuid(), now())",
     "select punctual.tell('{}', true)",
     "select punctual.take_turns('{x}', '{1}', '{1}')",
-    "select punctual.end_open('{}')",
+    "select punctual.end_open(gen_random_uuid(), '{}')",
     "select punctual.admit('app')",
 ];
 

@@ -13,7 +13,7 @@ use punctual_core::occurrence::{StateKind, Why};
 use punctual_core::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, ReminderStatus};
 use punctual_core::scope::{Path, Scope};
 use punctual_core::store::{
-    ByPlanner, ChangeError, EventQuery, EventView, JournalQuery, Planned, Put, PutEvent, PutInstance, PutScope, Start,
+    ByPlanner, ChangeError, EventQuery, EventView, JournalQuery, PlannedEvents, Put, PutEvent, PutInstance, PutScope, Start,
 };
 use punctual_core::zone::Zone;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ async fn put_scope(desk: &Desk, path: &str, offsets: Value, now: i64) -> PutScop
 }
 
 /// Plans until nothing is left whose moment has come.
-async fn plan(desk: &Desk, now: i64) -> Vec<Planned> {
+async fn plan(desk: &Desk, now: i64) -> Vec<PlannedEvents> {
     let mut all = Vec::new();
     loop {
         let planned = desk.store.plan_events(None, by(now)).await.expect("the store works");

@@ -101,16 +101,7 @@ impl Tables {
 
     /// The family of a command about reminder `named`, without that one.
     pub(super) fn kin(&self, named: ReminderId, family: &Family) -> Vec<Kin> {
-        let is_kin = |other: &Reminder| match (&family.runs, other.escalates) {
-            _ if other.id == family.root => true,
-            (Some(runs), Some(about)) => about.reminder == family.root && runs.contains(&about.run),
-            (None, Some(about)) => {
-                let may_be_asked = matches!(other.status, ReminderStatus::Active | ReminderStatus::Paused);
-                about.reminder == family.root && may_be_asked
-            }
-            (_, None) => false,
-        };
-        let kin = self.reminders.values().filter(|(other, _)| other.id != named && is_kin(other));
+        let kin = self.reminders.values().filter(|(other, _)| other.id != named && family.has(other));
         let load = |(reminder, progress): &(Reminder, Progress)| {
             let run = OccurrenceId { reminder: reminder.id, run: family.run_of(reminder.id) };
             let last_ended = self.runs.get(&run).map(|run| run.occurrence.clone()).filter(|run| run.state.is_final());

@@ -3,7 +3,7 @@
 use punctual_core::change::Refused;
 use punctual_core::decide::event::{self as decide, Around, Done as Decided, Loaded};
 use punctual_core::event::Event;
-use punctual_core::store::Planned;
+use punctual_core::store::PlannedEvents;
 use punctual_core::writes::{EventWrites, Link, Stands};
 
 use super::*;
@@ -45,7 +45,7 @@ impl Events for MemoryStore {
         tables.finish(changed.ok_or(ChangeError::NotFound)?, &by)
     }
 
-    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Done<Planned> {
+    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Done<PlannedEvents> {
         let tables = &mut *self.lock();
         let is_due = |kept: &&Kept| kept.stands.plan_at.is_some_and(|at| at <= by.now + decide::AHEAD);
         let due = || tables.events.values().filter(is_due).map(|kept| kept.stands.key.clone());
@@ -159,7 +159,7 @@ impl Tables {
     /// Plans what is to be planned, if that is not too much at once, and writes it all.
     fn finish(&mut self, decided: Result<Decided, Refused>, by: &ByPlanner) -> Result<Put, ChangeError> {
         let Decided { done, to_plan, mut writes } = decided?;
-        let mut planned = Planned::default();
+        let mut planned = PlannedEvents::default();
         if to_plan.len() <= PLANNED_AT_ONCE {
             let around = self.around(&to_plan);
             let also;
@@ -186,7 +186,7 @@ impl Tables {
             let (reminder, progress) = self.reminders.get(&id).cloned()?;
             let open = self.open(id).cloned().collect();
             let family = self.kin(id, &Family { root: id, runs: None });
-            Some((id, decide::Held { reminder, progress, open, family }))
+            Some((id, decide::Linked { reminder, progress, open, family }))
         };
         let links = loaded.iter().flat_map(|loaded| &loaded.links);
         let held = links.filter_map(|link| held(link.reminder)).collect();

@@ -4,7 +4,7 @@
 use super::*;
 
 /// A duty, and who has it until when.
-pub(super) struct Held {
+pub(super) struct TakenDuty {
     duty: Duty,
     node: String,
     until: Option<Timestamp>,
@@ -72,7 +72,7 @@ impl Tables {
 
     pub(super) fn take_duty(&mut self, name: &str, node: &str) -> Option<Duty> {
         let (now, position) = (self.now, self.announced);
-        let new = || Held { duty: Duty { lease: 0, position, note: None }, node: node.to_owned(), until: None };
+        let new = || TakenDuty { duty: Duty { lease: 0, position, note: None }, node: node.to_owned(), until: None };
         let held = self.duties.entry(name.to_owned()).or_insert_with(new);
         if held.node != node && held.until.is_some_and(|until| until >= now) {
             return None;
@@ -98,7 +98,7 @@ impl Tables {
     }
 
     pub(super) fn duties(&self) -> Vec<KnownDuty> {
-        let known = |(name, held): (&String, &Held)| {
+        let known = |(name, held): (&String, &TakenDuty)| {
             let Duty { position, note, .. } = held.duty.clone();
             let is_held = held.until.is_some_and(|until| until > self.now);
             KnownDuty { name: name.clone(), node: is_held.then(|| held.node.clone()), position, note }

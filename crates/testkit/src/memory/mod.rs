@@ -34,7 +34,7 @@ use punctual_core::decide::key::{key_created, key_deleted, key_rotated};
 use punctual_core::decide::person::{Before, Difference, OpenRun, entry, person_changed};
 use punctual_core::decide::report::reported;
 use punctual_core::decide::settle::{Counted, Leased, settled};
-use punctual_core::decide::silence::{SilencedRun, released, silenced};
+use punctual_core::decide::silence::{Beside, SilencedRun, released, silenced};
 use punctual_core::decide::tell::{Newsworthy, People, alerts_about, groups_of, people_of, told};
 use punctual_core::event::Slot;
 use punctual_core::feed::{Feed, FeedKey};
@@ -47,7 +47,7 @@ use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::rules::course::{Course, Progress, Series, Tally};
 use punctual_core::scope::{Path, Scope};
 use punctual_core::shard::Shards;
-use punctual_core::silence::{SILENCES_MAX, SILENCES_OF_USER_MAX, Silence, Silences, Silent};
+use punctual_core::silence::{Silence, Silences, Silent};
 use punctual_core::store::*;
 use punctual_core::user::{Person, User};
 use punctual_core::writes::{EndedAttempt, Moved, Planned, Writes};
@@ -178,9 +178,10 @@ store! {
     fn put_silence(silence: Silence, who: Who) -> Done<bool> { |t| {
         let kept = || t.silences.values().filter(|kept| kept.until > silence.created_at);
         let n_of_user = kept().filter(|kept| silence.user.is_some() && kept.user == silence.user).count();
-        let has_room = kept().count() < SILENCES_MAX && n_of_user < SILENCES_OF_USER_MAX;
-        if has_room {
-            t.write(silenced(&silence, who))?;
+        let writes = silenced(&silence, Beside { all: kept().count(), of_user: n_of_user }, who);
+        let has_room = writes.is_some();
+        if let Some(writes) = writes {
+            t.write(writes)?;
             t.silences.insert(silence.id, silence);
         }
         has_room

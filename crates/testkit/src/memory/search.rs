@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use punctual_core::decide::resend::can_be_resent;
 use punctual_core::store::Search;
 
 use super::*;
@@ -71,8 +72,7 @@ impl Tables {
     fn can_be_resent(&self, run: &Run, query: &FailedQuery) -> bool {
         let (reminder, _) = &self.reminders[&run.occurrence.id.reminder];
         let is_tried_on = |channel: &String| run.attempts.values().any(|attempt| attempt.channel == *channel);
-        matches!(reminder.status, ReminderStatus::Active | ReminderStatus::Completed)
-            && reminder.escalates.is_none()
+        can_be_resent(reminder)
             && query.after.is_none_or(|after| run.occurrence.id > after)
             && query.user.as_ref().is_none_or(|user| reminder.user == *user)
             && query.tag.as_ref().is_none_or(|tag| reminder.tags.contains(tag))

@@ -22,7 +22,7 @@ pub(super) struct Tables {
     pub(super) journal: BTreeMap<i64, (Timestamp, Placed)>,
     /// The last position that nodes were told of.
     pub(super) announced: i64,
-    pub(super) duties: BTreeMap<String, journal::Held>,
+    pub(super) duties: BTreeMap<String, journal::TakenDuty>,
     /// The name of each connection's node, as of its last beat.
     pub(super) names: BTreeMap<usize, String>,
     pub(super) users: BTreeMap<String, User>,

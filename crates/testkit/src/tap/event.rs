@@ -6,8 +6,8 @@ use punctual_core::event::Event;
 use punctual_core::journal::Who;
 use punctual_core::scope::{Path, Scope};
 use punctual_core::store::{
-    Answered, ByPlanner, ChangeError, EventQuery, EventView, Events, Planned, Put, PutEvent, PutInstance, PutScope,
-    StoreError,
+    Answered, ByPlanner, ChangeError, EventQuery, EventView, Events, PlannedEvents, Put, PutEvent, PutInstance,
+    PutScope, StoreError,
 };
 
 use super::{Tap, Tapped};
@@ -36,7 +36,7 @@ impl<T: Tap> Events for Tapped<T> {
         pass!(self, "put_instance", self.store.put_instance(key, change, by))
     }
 
-    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Result<Planned, StoreError> {
+    async fn plan_events(&self, keys: Option<Vec<String>>, by: ByPlanner) -> Result<PlannedEvents, StoreError> {
         pass!(self, "plan_events", self.tap.plan_events(&self.store, keys, by))
     }
 

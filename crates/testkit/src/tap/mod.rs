@@ -36,7 +36,7 @@ use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
     Answer, Answered, Beat, By, ByPlanner, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held,
-    Imported, ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Planned, Pulse, Question, Released,
+    Imported, ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, PlannedEvents, Pulse, Question, Released,
     ReminderQuery, ReminderView, Report, Reported, RunLease, Settled, Settlement, SilenceQuery, Store, StoreError,
     StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
@@ -121,7 +121,7 @@ pub trait Tap: Send + Sync + 'static {
         store: &Arc<dyn Store>,
         keys: Option<Vec<String>>,
         by: ByPlanner,
-    ) -> Result<Planned, StoreError> {
+    ) -> Result<PlannedEvents, StoreError> {
         store.plan_events(keys, by).await
     }
 

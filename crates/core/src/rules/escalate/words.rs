@@ -46,7 +46,7 @@ pub(crate) fn asks(
 /// What people read who were asked as well, when `user` has answered, or somebody who is no user.
 pub(crate) fn answered(
     lang: Lang,
-    answer: Answered,
+    answer: Told,
     user: Option<&str>,
     message: &str,
     now: Timestamp,
@@ -54,10 +54,10 @@ pub(crate) fn answered(
 ) -> String {
     let Words { done, dismissed, snoozed, cancelled, quotes: [open, close], .. } = words(lang);
     let said = match answer {
-        Answered::Done => done.to_owned(),
-        Answered::Dismissed => dismissed.to_owned(),
-        Answered::Snoozed { until } => format!("{snoozed} {}", clock(until, now, zone)),
-        Answered::Cancelled => cancelled.to_owned(),
+        Told::Done => done.to_owned(),
+        Told::Dismissed => dismissed.to_owned(),
+        Told::Snoozed { until } => format!("{snoozed} {}", clock(until, now, zone)),
+        Told::Cancelled => cancelled.to_owned(),
     };
     let who = user.map(|user| format!("{}: ", short(user))).unwrap_or_default();
     format!("✓ {who}{said}. {open}{}{close}", short(message))
@@ -65,7 +65,7 @@ pub(crate) fn answered(
 
 /// What somebody did about a run that others were asked about as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum Told {
     Done,
     Dismissed,
     Snoozed { until: Timestamp },

@@ -17,11 +17,11 @@ const RETRY_AFTER_SECONDS: u32 = 30;
 
 pub(super) struct Sessions {
     manager: Arc<LocalSessionManager>,
-    held: Mutex<Held>,
+    held: Mutex<Known>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Known {
     by_id: HashMap<String, Session>,
     /// Counts uses, so that the oldest is known without a clock.
     uses: u64,
@@ -74,12 +74,12 @@ impl Sessions {
         self.lock().by_id.remove(id);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl Known {
     fn began(&mut self, id: &str, key: &Arc<str>) {
         self.uses += 1;
         self.by_id.insert(id.to_owned(), Session { key: Arc::clone(key), used: self.uses });
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_session_belongs_to_its_key_and_the_longest_unused_one_ends_first() {
         let (alice, bob): (Arc<str>, Arc<str>) = ("alice".into(), "bob".into());
-        let mut held = Held::default();
+        let mut held = Known::default();
         for id in ["1", "2", "3"] {
             held.began(id, &alice);
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::http::inside::Answered;
+use crate::http::inside::Reply;
 use crate::http::problem::Problem;
 
 /// The most requests in one batch.
@@ -52,7 +52,7 @@ impl Refused {
     }
 
     /// The refusal that an answer of the API is.
-    pub(super) fn of(answered: &Answered) -> Self {
+    pub(super) fn of(answered: &Reply) -> Self {
         let document = serde_json::from_slice(&answered.body).unwrap_or_default();
         let retry_after = answered.headers.get(header::RETRY_AFTER);
         Self::with(answered.status.as_u16(), document, retry_after.and_then(|value| value.to_str().ok()?.parse().ok()))
@@ -262,7 +262,7 @@ mod tests {
         ] {
             let body = Bytes::from(format!(r#"{{"status":{status},"detail":"so it is"}}"#));
             let headers = HeaderMap::from_iter([(header::RETRY_AFTER, 3.into())]);
-            let refused = Refused::of(&Answered { status: StatusCode::from_u16(status).unwrap(), headers, body });
+            let refused = Refused::of(&Reply { status: StatusCode::from_u16(status).unwrap(), headers, body });
             assert_eq!((refused.code, refused.message.as_str()), (code, "so it is"));
             let id: &RawValue = serde_json::from_str("9").unwrap();
             let told: Value = serde_json::from_str(&error(Some(id), &refused)).unwrap();

@@ -41,7 +41,7 @@ impl Columns {
             Kind::At => Values::At(Vec::new()),
             Kind::Bytes => Values::Bytes(Vec::new()),
         };
-        Self { columns: table.columns.iter().map(|column| values(column.kind)).collect(), n_rows: 0 }
+        Self { columns: (table.columns)().iter().map(|column| values(column.kind)).collect(), n_rows: 0 }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -268,7 +268,7 @@ async fn copy_plain(
     let (columns, last) = read(file, table, after, ROWS)?;
     let n_read = columns.len();
     let n = insert(db, table, &columns).await?;
-    if *table == USER {
+    if table.name == USER.name {
         // Those of users who were there already are left as they are.
         db.execute(
             "insert into punctual.user_address (channel, address, user_id) select a ->> 'channel', coalesce(a ->> 'address', ''), u.id \
@@ -328,7 +328,7 @@ async fn copy_journal(db: &Connection<'_>, file: &Export, after: Option<&Value>)
     if n_read == 0 {
         return Ok(Page { n_read, copied: Vec::new(), last: None });
     }
-    let names: Vec<&str> = JOURNAL.columns.iter().map(|column| column.into).collect();
+    let names: Vec<&str> = (JOURNAL.columns)().iter().map(|column| column.into).collect();
     let (names, params) = (names.join(", "), (1..=names.len()).map(|n| format!("${n}")).collect::<Vec<_>>().join(", "));
     let same = "a.at = v.at and a.kind = v.kind and a.run is not distinct from v.run and a.user_id is not distinct from v.user_id \
         and a.actor is not distinct from v.actor and a.data is not distinct from v.data";
@@ -354,9 +354,11 @@ fn read(
     let mut columns = Columns::new(table);
     let mut statement = file.prepare(&table.page(after.is_some()))?;
     let mut rows = statement.query(params![after, limit]).map_err(unreadable)?;
+    let n_columns = (table.columns)().len();
     let mut last = None;
     while let Some(row) = rows.next().map_err(unreadable)? {
-        last = Some(row.get(table.columns.len()).map_err(unreadable)?);
+        // The key.
+        last = Some(row.get(n_columns).map_err(unreadable)?);
         columns.push_all(row)?;
     }
     Ok((columns, last))

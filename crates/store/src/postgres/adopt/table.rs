@@ -2,8 +2,10 @@
 
 use jiff::Timestamp;
 
+use crate::{columns, watch};
+
 /// One table: where its columns are read from, and where they are written to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Table {
     /// Its name in the file.
     pub(super) name: &'static str,
@@ -13,10 +15,10 @@ pub(super) struct Table {
     from: &'static str,
     /// The columns that order its rows there.
     key: &'static str,
-    pub(super) columns: &'static [Column],
+    pub(super) columns: fn() -> Vec<Column>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Column {
     /// An expression in the file. `{now}` stands for the present in microseconds.
     from: &'static str,
@@ -40,12 +42,22 @@ pub(super) enum Kind {
 
 use Kind::{At, Big, Bool, Bytes, Int, Small, Text, Uuid};
 
-const fn same(name: &'static str, kind: Kind) -> Column {
+fn same(name: &'static str, kind: Kind) -> Column {
     Column { from: name, into: name, kind }
 }
 
-const fn other(from: &'static str, into: &'static str, kind: Kind) -> Column {
-    Column { from, into, kind }
+/// The columns that a decision writes: those are called alike in the file and in the database.
+fn all_of<T>(table: &columns::Table<T>) -> Vec<Column> {
+    let kind = |kind| match kind {
+        columns::Kind::Id => Uuid,
+        columns::Kind::Small => Small,
+        columns::Kind::Int => Int,
+        columns::Kind::Big => Big,
+        columns::Kind::Flag => Bool,
+        columns::Kind::Text => Text,
+        columns::Kind::At => At,
+    };
+    table.columns.iter().map(|column| same(column.name, kind(column.kind))).collect()
 }
 
 pub(super) const REMINDER: Table = Table {
@@ -53,43 +65,7 @@ pub(super) const REMINDER: Table = Table {
     into: "reminder",
     from: "reminder",
     key: "id",
-    columns: &[
-        same("id", Uuid),
-        same("user_id", Text),
-        same("name", Text),
-        same("message", Text),
-        same("schedule", Text),
-        same("timezone", Text),
-        same("priority", Small),
-        same("route", Text),
-        same("only_to", Bool),
-        same("ack_timeout", Big),
-        same("ack_prompt", Text),
-        same("ack_reminders_max", Int),
-        same("escalate", Text),
-        same("escalates_run", Int),
-        same("escalates_id", Uuid),
-        same("snooze_allowed", Bool),
-        same("retries_max", Int),
-        same("misfire", Text),
-        same("misfire_within", Big),
-        same("on_unknown", Text),
-        same("created_via", Text),
-        same("original_text", Text),
-        same("metadata", Text),
-        same("status", Text),
-        same("created_at", At),
-        same("updated_at", At),
-        same("last_run", Int),
-        same("carried_by", Int),
-        same("planned", Big),
-        same("last_run_at", At),
-        same("last_status", Text),
-        same("total_runs", Int),
-        same("consecutive_errors", Int),
-        same("tags", Text),
-        same("event", Text),
-    ],
+    columns: || all_of(&columns::KEPT_REMINDER),
 };
 
 /// No node has a lease in the new database: a run that was leased in the old one is looked at now.
@@ -98,36 +74,12 @@ pub(super) const OCCURRENCE: Table = Table {
     into: "occurrence",
     from: "occurrence",
     key: "reminder_id",
-    columns: &[
-        same("reminder_id", Uuid),
-        same("run", Int),
-        same("due_at", At),
-        same("made_for", At),
-        same("own_at", At),
-        same("escalation", Text),
-        same("escalate_at", At),
-        other("CASE WHEN node IS NULL THEN wake_at ELSE min(wake_at, {now}) END", "wake_at", At),
-        same("at", At),
-        same("lease", Big),
-        same("refused", Big),
-        same("attempts", Int),
-        same("rounds", Int),
-        same("position", Int),
-        same("asks", Int),
-        same("reached", Int),
-        same("at_once", Bool),
-        same("priority", Small),
-        same("shard", Small),
-        same("readdressed", Bool),
-        same("state", Text),
-        same("waits_for", Text),
-        same("node", Text),
-        same("channel", Text),
-        same("address", Text),
-        same("message_id", Text),
-        same("asked", Text),
-        same("error", Text),
-    ],
+    columns: || {
+        let mut columns = all_of(&columns::KEPT_RUN);
+        let wake_at = "CASE WHEN node IS NULL THEN wake_at ELSE min(wake_at, {now}) END";
+        columns.iter_mut().filter(|column| column.into == "wake_at").for_each(|column| column.from = wake_at);
+        columns
+    },
 };
 
 pub(super) const ATTEMPT: Table = Table {
@@ -135,20 +87,7 @@ pub(super) const ATTEMPT: Table = Table {
     into: "attempt",
     from: "attempt",
     key: "reminder_id",
-    columns: &[
-        same("reminder_id", Uuid),
-        same("run", Int),
-        same("number", Int),
-        same("channel", Text),
-        same("address", Text),
-        same("status", Text),
-        same("started_at", At),
-        same("ended_at", At),
-        same("error", Text),
-        same("message_id", Text),
-        same("key", Text),
-        same("attempt_key", Text),
-    ],
+    columns: || all_of(&columns::ATTEMPT),
 };
 
 pub(super) const RESPONSE: Table = Table {
@@ -156,74 +95,21 @@ pub(super) const RESPONSE: Table = Table {
     into: "response",
     from: "response",
     key: "number",
-    columns: &[
-        same("reminder_id", Uuid),
-        same("run", Int),
-        same("kind", Text),
-        same("at", At),
-        same("actor", Text),
-        same("until", At),
-        same("snooze_minutes", Int),
-        same("user_id", Text),
-        same("text", Text),
-        same("channel", Text),
-        same("name", Text),
-    ],
+    columns: || all_of(&columns::RESPONSE),
 };
 
-pub(super) const JOURNAL: Table = Table {
-    name: "journal",
-    into: "journal",
-    from: "journal",
-    key: "number",
-    columns: &[
-        same("at", At),
-        same("kind", Text),
-        same("reminder_id", Uuid),
-        same("run", Int),
-        same("user_id", Text),
-        same("actor", Text),
-        same("via", Text),
-        same("data", Text),
-    ],
-};
+pub(super) const JOURNAL: Table =
+    Table { name: "journal", into: "journal", from: "journal", key: "number", columns: || all_of(&columns::ENTRY) };
 
-pub(super) const USER: Table = Table {
-    name: "user",
-    into: "app_user",
-    from: "user",
-    key: "id",
-    columns: &[
-        same("id", Text),
-        same("timezone", Text),
-        same("language", Text),
-        same("addresses", Text),
-        same("quiet_from", Text),
-        same("quiet_to", Text),
-        same("quiet_except", Text),
-        same("quiet_digest", Bool),
-        same("paused_until", At),
-        same("escalate", Text),
-        same("habits", Text),
-        same("admin", Bool),
-        same("created_at", At),
-        same("updated_at", At),
-    ],
-};
+pub(super) const USER: Table =
+    Table { name: "user", into: "app_user", from: "user", key: "id", columns: || all_of(&columns::USER) };
 
 pub(super) const GROUP: Table = Table {
     name: "user_group",
     into: "user_group",
     from: "user_group",
     key: "name",
-    columns: &[
-        same("name", Text),
-        same("mode", Text),
-        same("users", Text),
-        same("rota", Text),
-        same("created_at", At),
-        same("updated_at", At),
-    ],
+    columns: || all_of(&columns::GROUP),
 };
 
 pub(super) const CALENDAR_KEY: Table = Table {
@@ -231,7 +117,7 @@ pub(super) const CALENDAR_KEY: Table = Table {
     into: "calendar_key",
     from: "calendar_key",
     key: "user_id",
-    columns: &[same("user_id", Text), same("generation", Big)],
+    columns: || vec![same("user_id", Text), same("generation", Big)],
 };
 
 pub(super) const FEED: Table = Table {
@@ -239,26 +125,28 @@ pub(super) const FEED: Table = Table {
     into: "feed",
     from: "feed",
     key: "kind || char(1) || owner || char(1) || name",
-    columns: &[
-        same("kind", Text),
-        same("owner", Text),
-        same("name", Text),
-        same("source", Text),
-        same("settings", Text),
-        same("every", Big),
-        same("next_at", At),
-        same("etag", Text),
-        same("modified", Text),
-        same("read_at", At),
-        same("changed_at", At),
-        same("failures", Big),
-        same("vanished", Big),
-        same("problem", Text),
-        same("problems", Text),
-        same("node", Text),
-        same("until_at", At),
-        same("created_at", At),
-    ],
+    columns: || {
+        vec![
+            same("kind", Text),
+            same("owner", Text),
+            same("name", Text),
+            same("source", Text),
+            same("settings", Text),
+            same("every", Big),
+            same("next_at", At),
+            same("etag", Text),
+            same("modified", Text),
+            same("read_at", At),
+            same("changed_at", At),
+            same("failures", Big),
+            same("vanished", Big),
+            same("problem", Text),
+            same("problems", Text),
+            same("node", Text),
+            same("until_at", At),
+            same("created_at", At),
+        ]
+    },
 };
 
 pub(super) const SHIFT: Table = Table {
@@ -266,38 +154,26 @@ pub(super) const SHIFT: Table = Table {
     into: "rota_shift",
     from: "rota_shift",
     key: "group_name || char(1) || printf('%09d', number)",
-    columns: &[
-        same("group_name", Text),
-        same("number", Big),
-        same("from_at", At),
-        same("until_at", At),
-        same("user_id", Text),
-    ],
+    columns: || {
+        vec![
+            same("group_name", Text),
+            same("number", Big),
+            same("from_at", At),
+            same("until_at", At),
+            same("user_id", Text),
+        ]
+    },
 };
 
-pub(super) const SILENCE: Table = Table {
-    name: "silence",
-    into: "silence",
-    from: "silence",
-    key: "id",
-    columns: &[
-        same("id", Uuid),
-        same("user_id", Text),
-        same("group_name", Text),
-        same("tag", Text),
-        same("from_at", At),
-        same("until_at", At),
-        same("created_at", At),
-        same("created_by", Text),
-    ],
-};
+pub(super) const SILENCE: Table =
+    Table { name: "silence", into: "silence", from: "silence", key: "id", columns: || all_of(&columns::SILENCE) };
 
 pub(super) const DEAD_ADDRESS: Table = Table {
     name: "dead_address",
     into: "dead_address",
     from: "dead_address",
     key: "channel || char(1) || address",
-    columns: &[same("channel", Text), same("address", Text), same("since", At), same("reason", Text)],
+    columns: || all_of(&columns::DEAD_ADDRESS),
 };
 
 pub(super) const KEY: Table = Table {
@@ -305,23 +181,25 @@ pub(super) const KEY: Table = Table {
     into: "api_key",
     from: "api_key",
     key: "id",
-    columns: &[
-        same("id", Text),
-        same("name", Text),
-        same("hash", Bytes),
-        other("user", "user_id", Text),
-        same("write", Bool),
-        same("expires_at", At),
-        same("created_at", At),
-        same("scopes", Text),
-        same("channels", Text),
-        same("rate", Text),
-        same("prefix", Text),
-        same("used_at", At),
-        same("old_hash", Bytes),
-        same("old_prefix", Text),
-        same("old_until", At),
-    ],
+    columns: || {
+        vec![
+            same("id", Text),
+            same("name", Text),
+            same("hash", Bytes),
+            Column { from: "user", into: "user_id", kind: Text },
+            same("write", Bool),
+            same("expires_at", At),
+            same("created_at", At),
+            same("scopes", Text),
+            same("channels", Text),
+            same("rate", Text),
+            same("prefix", Text),
+            same("used_at", At),
+            same("old_hash", Bytes),
+            same("old_prefix", Text),
+            same("old_until", At),
+        ]
+    },
 };
 
 /// A session that was ended stays ended, wherever its server keeps its things.
@@ -330,7 +208,7 @@ pub(super) const SESSION_END: Table = Table {
     into: "session_end",
     from: "session_end",
     key: "name",
-    columns: &[same("name", Text), same("at", At)],
+    columns: || vec![same("name", Text), same("at", At)],
 };
 
 pub(super) const ANSWERED: Table = Table {
@@ -338,7 +216,9 @@ pub(super) const ANSWERED: Table = Table {
     into: "answered",
     from: "answered",
     key: "key",
-    columns: &[same("key", Text), same("request", Bytes), same("status", Small), same("body", Text), same("at", At)],
+    columns: || {
+        vec![same("key", Text), same("request", Bytes), same("status", Small), same("body", Text), same("at", At)]
+    },
 };
 
 pub(super) const SEEN: Table = Table {
@@ -346,73 +226,21 @@ pub(super) const SEEN: Table = Table {
     into: "seen",
     from: "seen",
     key: "channel || char(1) || hex(id)",
-    columns: &[same("channel", Text), same("id", Bytes), same("until", At)],
+    columns: || vec![same("channel", Text), same("id", Bytes), same("until", At)],
 };
 
-pub(super) const SCOPE: Table = Table {
-    name: "scope",
-    into: "scope",
-    from: "scope",
-    key: "path",
-    columns: &[same("path", Text), same("offsets", Text), same("updated_at", At)],
-};
+pub(super) const SCOPE: Table =
+    Table { name: "scope", into: "scope", from: "scope", key: "path", columns: || all_of(&columns::SCOPE) };
 
-pub(super) const EVENT: Table = Table {
-    name: "event",
-    into: "event",
-    from: "event",
-    key: "key",
-    columns: &[
-        same("key", Text),
-        same("starts_at", At),
-        same("ends_at", At),
-        same("repeats", Text),
-        same("offsets", Text),
-        same("scope", Text),
-        same("users", Text),
-        same("groups", Text),
-        same("message", Text),
-        same("name", Text),
-        same("timezone", Text),
-        same("priority", Small),
-        same("route", Text),
-        same("only_to", Bool),
-        same("ack_timeout", Big),
-        same("ack_prompt", Text),
-        same("ack_reminders_max", Int),
-        same("escalate", Text),
-        same("snooze_allowed", Bool),
-        same("retries_max", Int),
-        same("misfire", Text),
-        same("misfire_within", Big),
-        same("on_unknown", Text),
-        same("metadata", Text),
-        same("tags", Text),
-        same("source", Text),
-        same("created_at", At),
-        same("updated_at", At),
-        same("removed", Bool),
-        same("planned", Bool),
-        same("plan_at", At),
-        same("asked_at", At),
-        same("planned_until", At),
-        same("error", Text),
-    ],
-};
+pub(super) const EVENT: Table =
+    Table { name: "event", into: "event", from: "event", key: "key", columns: || all_of(&columns::EVENT) };
 
 pub(super) const EVENT_REMINDER: Table = Table {
     name: "event_reminder",
     into: "event_reminder",
     from: "event_reminder",
     key: "event_key || char(1) || instance || char(1) || offset_word || char(1) || user_id",
-    columns: &[
-        same("event_key", Text),
-        same("instance", Text),
-        same("offset_word", Text),
-        same("user_id", Text),
-        same("due_at", At),
-        same("reminder_id", Uuid),
-    ],
+    columns: || all_of(&columns::LINK),
 };
 
 pub(super) const WATCH: Table = Table {
@@ -420,54 +248,37 @@ pub(super) const WATCH: Table = Table {
     into: "watch",
     from: "watch",
     key: "name",
-    columns: &[
-        same("name", Text),
-        same("hash", Text),
-        same("definition", Text),
-        same("defined_at", At),
-        same("next_at", At),
-    ],
+    columns: || {
+        vec![
+            same("name", Text),
+            same("hash", Text),
+            same("definition", Text),
+            same("defined_at", At),
+            same("next_at", At),
+        ]
+    },
 };
 
 /// No node has a run in the new database: one that was going is gone on with.
-pub(super) const WATCH_RUN: Table = Table {
-    name: "watch_run",
-    into: "watch_run",
-    from: "watch_run",
-    key: "id",
-    columns: &[
-        same("id", Uuid),
-        same("watch", Text),
-        same("started_at", At),
-        same("ended_at", At),
-        same("asked", Bool),
-        same("state", Text),
-        same("node", Text),
-        same("place", Text),
-        same("seen", Big),
-        same("sent", Big),
-        same("skipped", Big),
-        same("failed", Big),
-        same("retried", Big),
-        same("error", Text),
-        same("lease", Big),
-    ],
-};
+pub(super) const WATCH_RUN: Table =
+    Table { name: "watch_run", into: "watch_run", from: "watch_run", key: "id", columns: || all_of(&watch::RUN) };
 
 pub(super) const WATCH_INTENT: Table = Table {
     name: "watch_intent",
     into: "watch_intent",
     from: "watch_intent",
     key: "watch || char(1) || key",
-    columns: &[
-        same("watch", Text),
-        same("key", Text),
-        same("reminder_id", Uuid),
-        same("user_id", Text),
-        same("intent", Text),
-        same("run", Uuid),
-        same("made_at", At),
-    ],
+    columns: || {
+        vec![
+            same("watch", Text),
+            same("key", Text),
+            same("reminder_id", Uuid),
+            same("user_id", Text),
+            same("intent", Text),
+            same("run", Uuid),
+            same("made_at", At),
+        ]
+    },
 };
 
 pub(super) const WATCH_BAD: Table = Table {
@@ -475,7 +286,9 @@ pub(super) const WATCH_BAD: Table = Table {
     into: "watch_bad",
     from: "watch_bad",
     key: "hex(run) || char(1) || printf('%020d', number)",
-    columns: &[same("run", Uuid), same("number", Big), same("key", Text), same("field", Text), same("problem", Text)],
+    columns: || {
+        vec![same("run", Uuid), same("number", Big), same("key", Text), same("field", Text), same("problem", Text)]
+    },
 };
 
 pub(super) const WATCH_LEDGER: Table = Table {
@@ -483,12 +296,12 @@ pub(super) const WATCH_LEDGER: Table = Table {
     into: "watch_ledger",
     from: "watch_ledger",
     key: "watch || char(1) || key",
-    columns: &[same("watch", Text), same("key", Text), same("due_at", At), same("n", Int), same("sent_at", At)],
+    columns: || all_of(&watch::LEDGER),
 };
 
 impl Table {
     fn expressions(&self) -> String {
-        self.columns.iter().map(|column| column.from).collect::<Vec<_>>().join(", ")
+        (self.columns)().iter().map(|column| column.from).collect::<Vec<_>>().join(", ")
     }
 
     /// Reads a page in the order of the key, which is the last column.
@@ -507,8 +320,9 @@ impl Table {
 
     /// Writes what is not there.
     pub(super) fn insert(&self) -> String {
-        let names = self.columns.iter().map(|column| column.into).collect::<Vec<_>>().join(", ");
-        let holes = (1..=self.columns.len()).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ");
+        let columns = (self.columns)();
+        let names = columns.iter().map(|column| column.into).collect::<Vec<_>>().join(", ");
+        let holes = (1..=columns.len()).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ");
         format!(
             "insert into punctual.{} ({names}) select {names} from unnest({holes}) with ordinality as v ({names}, place) \
              order by place on conflict do nothing",
@@ -551,7 +365,7 @@ mod tests {
                 let is_copied = |copied: &Column| {
                     copied.from.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == column)
                 };
-                assert!(table.columns.iter().any(is_copied), "{name}.{column} is not copied");
+                assert!((table.columns)().iter().any(is_copied), "{name}.{column} is not copied");
             }
         }
     }

@@ -23,10 +23,13 @@ begin
         select o.run from punctual.occurrence o where o.reminder_id = cancel.id and (o.wake_at is not null or o.state = 'paused')
         order by o.run for update
       ) select coalesce(array_agg(open.run), '{}') into held from open;
-      -- Those who were asked in its person's place are asked no more.
-      others := array(select k.id from punctual.reminder k where k.escalates_id = cancel.id and k.status = 'active' order by k.id);
-      perform from punctual.occurrence o where o.reminder_id = any (others) and o.wake_at is not null
-        order by o.reminder_id, o.run for update;
+      -- Those who were asked in its person's place are asked no more, also where their question is paused.
+      others := array(select k.id from punctual.reminder k where k.escalates_id = cancel.id and k.status in ('active', 'paused'));
+      with open as (
+        select o.reminder_id from punctual.occurrence o
+        where o.reminder_id = any (others) and (o.wake_at is not null or o.state = 'paused')
+        order by o.reminder_id, o.run for update
+      ) select coalesce(array_agg(distinct open.reminder_id), '{}') into others from open;
       select r.status into state from punctual.reminder r where r.id = cancel.id for update;
       select coalesce(array_agg(o.run), '{}'), coalesce(bool_or(o.state = 'processing'), false) into runs, begun
         from punctual.occurrence o where o.reminder_id = cancel.id and (o.wake_at is not null or o.state = 'paused');
@@ -41,7 +44,7 @@ begin
         raise exception using errcode = '55000', message = 'the send has begun; try again when it has ended',
           detail = format('Reminder %s is being sent.', cancel.id);
       end if;
-      perform punctual.end_open(array[cancel.id] || others);
+      perform punctual.end_open(cancel.id, others);
       return true;
     exception when sqlstate 'PN001' then
       null;
