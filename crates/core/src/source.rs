@@ -13,8 +13,12 @@ pub trait Source: Send + Sync + 'static {
     /// Looks whether the table and its columns are there, and whether `sent` can be written.
     async fn check(&self) -> Result<Standing, SourceError>;
 
-    /// Rows that are due within the bounds, in the order of due date and key, after `after`. Where dates are texts it may give others, too.
+    /// Rows that are due within the bounds and have a key, in the order of due date and key, after `after`. Where dates are texts it may give
+    /// others, too.
     async fn read(&self, bounds: Bounds, after: Option<&Place>, limit: usize) -> Result<Vec<SourceRow>, SourceError>;
+
+    /// Rows that are due within the bounds and have no key: nothing can be read after those. In no order.
+    async fn nameless(&self, bounds: Bounds, limit: usize) -> Result<Vec<SourceRow>, SourceError>;
 
     /// Marks rows as sent, all in one statement, each only if its due date and its `sent` are as they were; returns which of them were.
     async fn set_sent(&self, marks: &[Mark]) -> Result<Vec<bool>, SourceError>;

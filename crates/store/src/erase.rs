@@ -1,5 +1,11 @@
 //! Removing a person, once for every store.
 
+use punctual_core::id::WatchRunId;
+use punctual_core::rules::redact;
+use punctual_core::store::ERASED_AT_ONCE;
+
+use crate::watch::KeptBad;
+
 /// Removes small things that are a person's own, by their name. `{}` stands before the name of a table.
 pub(crate) const SMALL: [&str; 5] = [
     "delete from {}calendar_key where user_id = $1",
@@ -13,4 +19,18 @@ pub(crate) const SMALL: [&str; 5] = [
 pub(crate) fn in_json(name: &str) -> String {
     let quoted = serde_json::to_string(name).unwrap_or_default();
     quoted.trim_matches('"').to_owned()
+}
+
+/// The run and the number of the row after which it goes on.
+pub(crate) fn after_bad(after: &str) -> (WatchRunId, i64) {
+    let place = after.split_once('/').and_then(|(run, number)| Some((run.parse().ok()?, number.parse().ok()?)));
+    place.unwrap_or((WatchRunId::from_bytes([0; 16]), 0))
+}
+
+/// Takes a person out of a page of rows that could not be reminded of: those that are changed, and after which it goes on.
+pub(crate) fn redact_bad(mut page: Vec<KeptBad>, person: &str) -> (Vec<KeptBad>, Option<String>) {
+    let last = page.last().filter(|_| page.len() >= ERASED_AT_ONCE);
+    let next = last.map(|KeptBad { run, number, .. }| format!("{run}/{number}"));
+    page.retain_mut(|kept| redact::bad_row(&mut kept.bad, person));
+    (page, next)
 }

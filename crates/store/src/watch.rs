@@ -121,11 +121,13 @@ pub(crate) static BAD: Table<KeptBad> = Table {
     },
 };
 
-/// Reads number, key, field and problem.
-pub(crate) fn bad<F: Fields>(row: &F) -> Result<(u64, BadRow), StoreError> {
+/// Reads run, number, key, field and problem.
+pub(crate) fn bad<F: Fields>(row: &F) -> Result<KeptBad, StoreError> {
     let mut from = Reader::new(row, 0);
+    let run = WatchRunId::from_bytes(*from.id()?.as_bytes());
     let number = count(&mut from)?;
-    Ok((number, BadRow { key: from.owned()?, field: from.maybe_owned()?, problem: from.owned()? }))
+    let bad = BadRow { key: from.owned()?, field: from.maybe_owned()?, problem: from.owned()? };
+    Ok(KeptBad { run, number, bad })
 }
 
 /// A row of a watch's ledger.

@@ -249,6 +249,34 @@ async fn pages_follow_each_other_where_due_dates_are_equal_and_keys_are_of_any_t
 }
 
 #[tokio::test]
+async fn rows_without_a_key_are_apart_and_keep_no_others_from_being_read() {
+    for app in App::each() {
+        app.sql("create table tasks (id integer, due_date text, reminder_sent_at text, owner text, title text)");
+        for (key, hour) in [("null", 9), ("null", 9), ("7", 9), ("null", 10), ("8", 10), ("null", 11), ("9", 12)] {
+            app.sql(&format!("insert into tasks values ({key}, '2026-03-02T{hour:02}:00:00Z', null, 'ann', 'T')"));
+        }
+        app.sql("insert into tasks values (null, '2020-01-01T00:00:00Z', null, 'ann', 'past')");
+        let of_query = Watch { rows: Rows::Query("select * from tasks".into()), ..watch() };
+        for watch in [watch(), of_query] {
+            let source = app.source(&watch);
+            source.check().await.unwrap();
+            for _ in 0..2 {
+                assert_eq!(keys(&source.nameless(bounds(), 9).await.unwrap()), ["", "", "", ""]);
+                assert_eq!(source.nameless(bounds(), 3).await.unwrap().len(), 3);
+                let first = source.read(bounds(), None, 2).await.unwrap();
+                assert_eq!(keys(&first), ["7", "8"]);
+                let place = Place { due: first[1].due.clone(), key: first[1].key.clone().unwrap() };
+                assert_eq!(keys(&source.read(bounds(), Some(&place), 2).await.unwrap()), ["9"]);
+            }
+        }
+        app.sql("drop table tasks");
+        tasks(&app, "text", "text", "integer");
+        assert_eq!(app.source(&watch()).nameless(bounds(), 9).await.unwrap(), []);
+        app.sql("drop table tasks");
+    }
+}
+
+#[tokio::test]
 async fn a_row_that_the_application_has_changed_meanwhile_is_not_marked() {
     for app in App::each() {
         tasks(&app, "text", "text", "integer");

@@ -227,6 +227,10 @@ impl Source for Tasks {
         .await
     }
 
+    async fn nameless(&self, _bounds: Bounds, _limit: usize) -> Result<Vec<SourceRow>, SourceError> {
+        Ok(Vec::new())
+    }
+
     async fn set_sent(&self, marks: &[Mark]) -> Result<Vec<bool>, SourceError> {
         self.call(|inner| {
             if marks.iter().any(|mark| inner.refused.contains(&key_of(&mark.key))) {

@@ -10,6 +10,7 @@ use crate::journal::Placed;
 use crate::reminder::{Metadata, Reminder};
 use crate::step::Target;
 use crate::store::{Response, Said};
+use crate::watch::BadRow;
 
 /// What stands where a person's name stood.
 pub const ERASED: &str = "erased";
@@ -17,9 +18,9 @@ pub const ERASED: &str = "erased";
 /// The fields of a person's own entries that hold words: what they said, what they and their calendars are called, and what was said about
 /// their messages and calendars.
 const WORDS: [&str; 7] = ["text", "name", "error", "detail", "outcome", "calendar", "problems"];
-/// The fields in which a person's name may stand within a longer text: the keys of their calendars' events, the scope of their defaults, and
-/// what a rota says.
-const NAMING: [&str; 5] = ["event", "scope", "error", "detail", "problems"];
+/// The fields in which a person's name may stand within a longer text: the keys of their calendars' events, the scope of their defaults,
+/// what a rota says, and an application's rows that a watch could not remind of.
+const NAMING: [&str; 6] = ["event", "scope", "error", "detail", "problems", "bad"];
 
 /// Takes `person` out of an entry of the journal; returns whether something was changed.
 pub fn entry(entry: &mut Placed, person: &str) -> bool {
@@ -66,6 +67,15 @@ pub fn response(response: &mut Response, person: &str) -> bool {
         response.actor = ERASED.to_owned();
     }
     *response != before
+}
+
+/// Takes `person` out of an application's row that a watch could not remind of; returns whether something was changed.
+pub fn bad_row(bad: &mut BadRow, person: &str) -> bool {
+    let (key, problem) = (without(&bad.key, person), without(&bad.problem, person));
+    let is_changed = key.is_some() || problem.is_some();
+    bad.key = key.unwrap_or(std::mem::take(&mut bad.key));
+    bad.problem = problem.unwrap_or(std::mem::take(&mut bad.problem));
+    is_changed
 }
 
 /// Whether a text names a person: as a word of its own.
@@ -188,6 +198,11 @@ mod tests {
                 r#"{"calendar":"therapy","problems":["u: DTSTART: is missing"]}"#,
                 &WORDS,
                 r#"{"calendar":"erased","problems":["erased"]}"#,
+            ),
+            (
+                r#"{"watch":"tasks","bad":["ann: due: `ann` is no date","joann: due: is empty"]}"#,
+                &[],
+                r#"{"watch":"tasks","bad":["erased: due: `erased` is no date","joann: due: is empty"]}"#,
             ),
             (r#"{"did":"ann said","channel":"ann-2"}"#, &[], r#"{"did":"ann said","channel":"ann-2"}"#),
         ] {

@@ -56,18 +56,20 @@ pub enum Record {
     Answered,
     /// Small things that are theirs: their calendars, their shifts, and what watches are about to remind them of.
     Small,
+    /// Rows of an application's that a watch could not remind of.
+    BadRows,
     /// The journal.
     Journal,
 }
 
 words!(Record as "after" {
-    "others" => Reminders, "responses" => Responses, "silences" => Silences, "answered" => Answered, "small" => Small, "journal" => Journal,
+    "others" => Reminders, "responses" => Responses, "silences" => Silences, "answered" => Answered, "small" => Small, "bad_rows" => BadRows, "journal" => Journal,
 });
 
 impl Record {
     /// All of them, in order.
-    pub const ALL: [Self; 6] =
-        [Self::Reminders, Self::Responses, Self::Silences, Self::Answered, Self::Small, Self::Journal];
+    pub const ALL: [Self; 7] =
+        [Self::Reminders, Self::Responses, Self::Silences, Self::Answered, Self::Small, Self::BadRows, Self::Journal];
 
     /// The one that follows.
     pub fn next(self) -> Option<Self> {

@@ -41,7 +41,7 @@ use punctual_core::id::WatchRunId;
 use punctual_core::journal::Who;
 use punctual_core::source::{Source, Standing};
 use punctual_core::store::{BeginRun, Begun, DefineWatch, Defined, StoreError};
-use punctual_core::watch::{RunState, Watch, WatchRun};
+use punctual_core::watch::{Place, RunState, SourceRow, Watch, WatchRun};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 pub use self::rehearse::{Rehearsal, RehearsedRow};
@@ -106,6 +106,12 @@ pub struct Ran {
     pub run: WatchRun,
     /// It was going when it was asked for.
     pub joined: bool,
+}
+
+/// Where reading goes on after a page of rows; `None`: it was the last.
+fn place_after(page: &[SourceRow], rows_max: usize) -> Option<Place> {
+    let last = page.last().filter(|_| page.len() >= rows_max)?;
+    Some(Place { due: last.due.clone(), key: last.key.clone()? })
 }
 
 /// How a watch stands on this node.

@@ -4,7 +4,7 @@ use punctual_core::rules::watch::reminder;
 use punctual_core::source::{Bounds, Mode, Standing};
 use punctual_core::watch::{BadRow, Place};
 
-use super::{WatchError, Watcher};
+use super::{WatchError, Watcher, place_after};
 use crate::instant::{minus, plus, signed};
 
 /// How many rows are shown.
@@ -59,9 +59,13 @@ impl Watcher {
         // No run has it.
         let run = (punctual_core::id::WatchRunId::from_bytes([0; 16]), now);
         loop {
-            let rows = self.source.read(bounds, place.as_ref(), watch.batch).await.map_err(said)?;
-            let is_last = rows.len() < watch.batch;
-            let next = rows.iter().rev().find_map(|row| Some(Place { due: row.due.clone(), key: row.key.clone()? }));
+            let mut rows = match place {
+                None => self.source.nameless(bounds, watch.batch).await.map_err(said)?,
+                Some(_) => Vec::new(),
+            };
+            let page = self.source.read(bounds, place.as_ref(), watch.batch).await.map_err(said)?;
+            let next = place_after(&page, watch.batch);
+            rows.extend(page);
             let found = self.candidates(&rehearsal.standing.mode, rows, run).await?;
             rehearsal.n_due += found.intents.len() as u64;
             for intent in found.intents {
@@ -80,7 +84,7 @@ impl Watcher {
             }
             let room = SHOWN_MAX.saturating_sub(rehearsal.bad.len());
             rehearsal.bad.extend(found.bad.into_iter().take(room));
-            if is_last || next.is_none() || next == place {
+            if next.is_none() || next == place {
                 return Ok(rehearsal);
             }
             if rehearsal.n_due >= COUNTED_MAX {

@@ -9,7 +9,7 @@ use punctual_core::source::{Bounds, Mode, SourceError, Standing};
 use punctual_core::store::{EndRun, RUN_FOR, RunLease, StoreError, TakenRun};
 use punctual_core::watch::{BadRow, RunState, WatchRun};
 
-use super::Watcher;
+use super::{Watcher, place_after};
 use crate::instant::{minus, plus, signed};
 use crate::metrics::{WatchRowLabels, WatchRunLabels};
 use crate::node::lock;
@@ -139,16 +139,16 @@ impl<'w> Run<'w> {
                 return Err(Stopped::Left);
             }
             let begun = self.watcher.node.clock.run_for();
-            let rows = retried!(self, source.read(bounds, place.as_ref(), watch.batch))?;
+            let mut rows = match place {
+                None => retried!(self, source.nameless(bounds, watch.batch))?,
+                Some(_) => Vec::new(),
+            };
+            let page = retried!(self, source.read(bounds, place.as_ref(), watch.batch))?;
+            let next = place_after(&page, watch.batch);
+            rows.extend(page);
             self.spent.reading += self.watcher.node.clock.run_for().saturating_sub(begun);
-            let is_last = rows.len() < watch.batch;
-            let next = rows
-                .iter()
-                .rev()
-                .find_map(|row| Some(punctual_core::watch::Place { due: row.due.clone(), key: row.key.clone()? }));
             self.batch(&standing.mode, rows, next.clone()).await?;
-            // Rows without a name cannot be read past.
-            if is_last || next.is_none() || next == place {
+            if next.is_none() || next == place {
                 return Ok(());
             }
             place = next;

@@ -188,6 +188,7 @@ async fn erase(user: &str, is_sure: bool, context: &Context) -> anyhow::Result<(
             return Err(Usage("nothing was erased; --yes erases without asking".into()).into());
         }
     }
+    let is_known = found(context.client.user(user).await)?.is_some();
     let mut after = None;
     let erased = loop {
         let input = EraseInput { confirm: Some(user.to_owned()), after: after.take() };
@@ -201,6 +202,10 @@ async fn erase(user: &str, is_sure: bool, context: &Context) -> anyhow::Result<(
         eprintln!("{} reminders and {} records so far", erased.reminders, erased.records);
         after = Some(erased.after);
     };
+    if !is_known && (erased.reminders, erased.records) == (0, 0) {
+        // Maybe another name was meant, whose owner believes now that all is gone.
+        return Err(anyhow::anyhow!("no such user: nothing here names {}, and nothing was erased", neutral(user)));
+    }
     match context.json {
         true => print_json(&erased),
         false => print(&format!(

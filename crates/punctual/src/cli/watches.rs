@@ -194,8 +194,12 @@ async fn test(name: &str, context: &Context) -> anyhow::Result<()> {
         }
         tested
     };
-    let more = if is_all { "" } else { " or more" };
-    let mut said = format!("{n_due}{more} rows would be reminded of now; nothing was written.\n");
+    let n_rows = match (n_due, is_all) {
+        (1, true) => "1 row".to_owned(),
+        (n, true) => format!("{n} rows"),
+        (n, false) => format!("{n} or more rows"),
+    };
+    let mut said = format!("{n_rows} would be reminded of now; nothing was written.\n");
     match why {
         Some(why) => said.push_str(&format!("  {mode}: {}\n", neutral(&why))),
         None => said.push_str("  each row is marked in its own column\n"),

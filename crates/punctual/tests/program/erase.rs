@@ -76,6 +76,23 @@ fn write_calendars(folder: &std::path::Path) {
     std::fs::write(folder.join("oncall.ics"), calendar(&duty)).unwrap();
 }
 
+/// A table of an application's with a row that names the person and cannot be reminded of, and a watch over it; returns where the config file is.
+fn write_watch(folder: &std::path::Path) -> String {
+    let (app, config) = (folder.join("app.db"), folder.join("watch.toml"));
+    let db = rusqlite::Connection::open(&app).unwrap();
+    db.execute_batch("create table tasks (id text, due_date text, sent text, owner text)").unwrap();
+    let tomorrow = Timestamp::from_second(SystemClock::read().as_second() + 80_000).unwrap().strftime("%Y-%m-%d");
+    let due = format!("{tomorrow} at {NAME}'s");
+    db.execute("insert into tasks values (?1, ?2, null, 'bob')", [NAME, &due]).unwrap();
+    let watch = format!(
+        "[watches.tasks]\ndatabase = 'sqlite:{}'\ntable = 'tasks'\nkey = 'id'\ndue = 'due_date'\nsent = 'sent'\nuser = 'owner'\n\
+         message = 'x'\nevery = '300d'\n",
+        app.display()
+    );
+    std::fs::write(&config, watch).unwrap();
+    config.to_str().unwrap().to_owned()
+}
+
 /// Lets the person leave traces wherever a person can.
 async fn live(server: &Server, receiver: &mut Receiver) {
     let to = json!([{ "channel": "webhook", "address": receiver.url }]);
@@ -110,6 +127,8 @@ async fn live(server: &Server, receiver: &mut Receiver) {
     })
     .await;
     until("they are on duty", async || server.get("/v1/groups/duty").await["on_duty"] == json!([NAME])).await;
+    let ran = post("/v1/watches/tasks/run", json!({})).await;
+    assert_eq!((&ran["seen"], &ran["failed"]), (&json!(1), &json!(1)), "{ran}");
     post("/v1/silences", json!({ "user": NAME, "tag": "x", "until": "9d" })).await;
     let key = post("/v1/keys", json!({ "name": format!("{NAME}'s phone"), "user": NAME })).await;
     let own = key["key"].as_str().unwrap();
@@ -154,6 +173,7 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
         "event",
         "event_reminder",
         "rota_shift",
+        "watch_bad",
     ] {
         assert!(before.iter().any(|row| row.starts_with(&format!("{table}: "))), "{table} names them: {before:#?}");
     }
@@ -183,16 +203,19 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
     assert_eq!(server.get("/v1/events/game").await["escalate"][0]["to"], "dan");
     assert_eq!(server.get("/v1/events/ours").await["users"], json!(["bob"]));
 
-    // Once more, and there is nothing to do.
-    let ran = home.run(&["users", "erase", NAME, "--yes", "--json"]).json();
+    // Once more, and there is nothing to do: whoever has mistyped a name is told.
+    let again = format!("/v1/users/{NAME}/erase");
+    let (_, ran) = server.call(Method::POST, &again, Some(json!({ "confirm": NAME }))).await;
     assert_eq!((&ran["is_done"], &ran["reminders"], &ran["records"]), (&json!(true), &json!(0), &json!(0)), "{ran}");
+    home.run(&["users", "erase", NAME, "--yes"]).fails(1, &["no such user", "nothing was erased"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_who_is_erased_stands_in_no_table_of_a_file() {
     let home = Home::new();
     write_calendars(home.path());
-    let server = home.serve_with(&[("PUNCTUAL_CALENDAR_FILES", home.path().to_str().unwrap())]);
+    let (folder, config) = (home.path().to_str().unwrap(), write_watch(home.path()));
+    let server = home.serve_with(&[("PUNCTUAL_CALENDAR_FILES", folder), ("PUNCTUAL_CONFIG", &config)]);
     shows(&home, &server, &File(home.data_dir().join("punctual.db"))).await;
 }
 
@@ -202,8 +225,12 @@ async fn a_person_who_is_erased_stands_in_no_table_of_a_database() {
     let name = postgres.new_database(None);
     let home = Home::new();
     write_calendars(home.path());
-    let (url, folder) = (postgres.url(&name), home.path().to_str().unwrap());
-    let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &url), ("PUNCTUAL_CALENDAR_FILES", folder)]);
+    let (url, folder, config) = (postgres.url(&name), home.path().to_str().unwrap(), write_watch(home.path()));
+    let server = home.serve_with(&[
+        ("PUNCTUAL_DATABASE_URL", &url),
+        ("PUNCTUAL_CALENDAR_FILES", folder),
+        ("PUNCTUAL_CONFIG", &config),
+    ]);
     shows(&home, &server, &Database(&postgres, name)).await;
 }
 

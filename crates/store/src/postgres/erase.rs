@@ -11,14 +11,15 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN, BEGIN_IN_ORDER, Ids};
 use super::fault::Fault;
-use super::pipeline::{all3, both};
+use super::pipeline::{all, all3, both};
 use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, occurrence_id, uuid};
-use super::write::write;
-use crate::erase::{SMALL, in_json};
+use super::write::{put, update, write};
+use crate::erase::{SMALL, after_bad, in_json, redact_bad};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
+use crate::watch::{self, BAD};
 
 /// How many reminders are looked at together.
 const REMINDERS: i64 = 200;
@@ -87,6 +88,7 @@ pub(super) async fn redact(
             }
             Ok(Redacted { n: usize::try_from(n).unwrap_or(usize::MAX), next: None })
         }
+        Record::BadRows => bad_rows(db, user, after).await,
         Record::Journal => journal(db, user, after).await,
     }
 }
@@ -184,6 +186,19 @@ async fn answered(db: &Connection<'_>, user: &str, after: &str) -> Result<Redact
         )
         .await?;
     Ok(Redacted { n: usize::try_from(n).unwrap_or(usize::MAX), next: until })
+}
+
+async fn bad_rows(db: &Connection<'_>, user: &str, after: &str) -> Result<Redacted, Fault> {
+    let (run, number) = after_bad(after);
+    let run = Uuid::from_bytes(*run.as_bytes());
+    let sql = "select run, number, key, field, problem from punctual.watch_bad where (run, number) > ($1, $2) \
+               order by run, number limit $3";
+    let these: [Param<'_>; 3] = [(&run, Type::UUID), (&number, Type::INT8), (&AT_ONCE, Type::INT8)];
+    let (changed, next) = redact_bad(each(&db.rows(sql, &these).await?, watch::bad)?, user);
+    let (sql, mut statements) = (update(&BAD), Vec::new());
+    put(&mut statements, db, &sql, &BAD, changed.iter().collect());
+    all(statements).await?;
+    Ok(Redacted { n: changed.len(), next })
 }
 
 /// An entry is named by its write and its number in it. A page ends with a whole write.

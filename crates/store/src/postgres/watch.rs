@@ -333,11 +333,11 @@ async fn end_run(db: &Connection<'_>, end: &EndRun) -> Result<(), Fault> {
 }
 
 async fn bad_rows(db: &Connection<'_>, run: WatchRunId, after: u64, limit: usize) -> Result<Vec<(u64, BadRow)>, Fault> {
-    let sql = "select number, key, field, problem from punctual.watch_bad where run = $1 and number > $2 order by number limit $3";
+    let sql = "select run, number, key, field, problem from punctual.watch_bad where run = $1 and number > $2 order by number limit $3";
     let (id, after) = (run_uuid(run), i64::try_from(after).unwrap_or(i64::MAX));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let params: [Param<'_>; 3] = [(&id, Type::UUID), (&after, Type::INT8), (&limit, Type::INT8)];
-    each(&db.rows(sql, &params).await?, watch::bad)
+    each(&db.rows(sql, &params).await?, |row| watch::bad(row).map(|kept| (kept.number, kept.bad)))
 }
 
 async fn ledger_of(db: &Connection<'_>, watch: &str, keys: &[String]) -> Result<Vec<LedgerRow>, Fault> {

@@ -58,6 +58,8 @@ struct Shape {
     sent: Option<(Kind, String)>,
     /// Rows can be found by key.
     is_keyed: bool,
+    /// No key is null.
+    is_named: bool,
 }
 
 impl Watched {
@@ -90,7 +92,7 @@ impl Watched {
         let sql = "select c.oid::regclass::text, a.attname::text, format_type(a.atttypid, a.atttypmod), c.reltuples::float8, \
                    exists (select from pg_index i where i.indrelid = c.oid and i.indkey[0] = a.attnum), \
                    has_column_privilege(c.oid, a.attnum, 'update'), \
-                   pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on' \
+                   pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on', a.attnotnull \
                    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped \
                    where c.oid = to_regclass($1) and c.relkind in ('r', 'p', 'v', 'm', 'f') order by a.attnum";
         let quoted_name = quoted_parts(name);
@@ -103,6 +105,7 @@ impl Watched {
                 n_rows: value(row, 3)?,
                 is_indexed: value(row, 4)?,
                 may_update: value(row, 5)?,
+                is_set: value(row, 7)?,
             });
         }
         let Some(first) = rows.first() else {
@@ -140,6 +143,7 @@ impl Watched {
             due_type: due.kind.clone(),
             sent,
             is_keyed: key.is_indexed,
+            is_named: key.is_set,
         };
         Ok((shape, warnings, why))
     }
@@ -158,7 +162,40 @@ impl Watched {
         let sent: Option<String> = self.watch.sent.is_some().then(|| value(row, 2)).transpose()?;
         let sent = sent.map(|kind| Ok((kind_of("sent", &kind)?, kind))).transpose()?;
         let due = kind_of(&self.watch.due, &due_type)?;
-        Ok(Shape { from, key_type: cast_type(&key_type), due, due_type, sent, is_keyed: false })
+        Ok(Shape { from, key_type: cast_type(&key_type), due, due_type, sent, is_keyed: false, is_named: false })
+    }
+
+    /// The first rows that are due within the bounds and are so.
+    async fn due_rows(
+        &self,
+        shape: &Shape,
+        bounds: &Bounds,
+        more: &[String],
+        params: &[Param<'_>],
+        limit: usize,
+    ) -> Result<Vec<SourceRow>, SourceError> {
+        let watch = &self.watch;
+        let (key, due) = (format!("t.{}", quoted(&watch.key)), format!("t.{}", quoted(&watch.due)));
+        let sent = watch.sent.as_ref().map(|sent| format!("t.{}", quoted(sent)));
+        let mut wheres = vec![is_due(&due, &collated(&due), shape.due, bounds, &watch.zone)];
+        if let (Some(before), Some(sent), Some((kind, _))) = (bounds.sent_before, &sent, &shape.sent) {
+            wheres.push(is_unsent(sent, &collated(sent), *kind, before, &watch.zone));
+        }
+        wheres.extend(watch.only.iter().map(|only| format!("({only})")));
+        wheres.extend(more.iter().cloned());
+        let values =
+            watch.columns().into_iter().map(|name| format!("left(t.{}::text, {VALUE_CHARS_MAX})", quoted(name)));
+        let sent = sent.map_or_else(|| "null::text".to_owned(), |sent| format!("{sent}::text"));
+        let columns: Vec<String> =
+            [format!("{key}::text"), format!("{due}::text"), sent].into_iter().chain(values).collect();
+        let sql = format!(
+            "select {} from {} t where {} order by {due}, {key} limit {limit}",
+            columns.join(", "),
+            shape.from,
+            wheres.join(" and ")
+        );
+        let rows = self.read_rows(&sql, params, "").await?;
+        rows.iter().map(|row| source_row(row, columns.len())).collect()
     }
 
     /// Marks a row in a transaction that is undone: a trigger may change the mark, or refuse it. `None`: it works.
@@ -247,6 +284,7 @@ struct Column {
     n_rows: f64,
     is_indexed: bool,
     may_update: bool,
+    is_set: bool,
 }
 
 #[async_trait]
@@ -272,37 +310,26 @@ impl Source for Watched {
 
     async fn read(&self, bounds: Bounds, after: Option<&Place>, limit: usize) -> Result<Vec<SourceRow>, SourceError> {
         let shape = self.shape().await?;
-        let watch = &self.watch;
-        let (key, due) = (format!("t.{}", quoted(&watch.key)), format!("t.{}", quoted(&watch.due)));
-        let sent = watch.sent.as_ref().map(|sent| format!("t.{}", quoted(sent)));
-        let mut wheres = vec![is_due(&due, &collated(&due), shape.due, &bounds, &watch.zone)];
-        if let (Some(before), Some(sent), Some((kind, _))) = (bounds.sent_before, &sent, &shape.sent) {
-            wheres.push(is_unsent(sent, &collated(sent), *kind, before, &watch.zone));
-        }
-        wheres.extend(watch.only.iter().map(|only| format!("({only})")));
+        let (key, due) = (format!("t.{}", quoted(&self.watch.key)), format!("t.{}", quoted(&self.watch.due)));
         let place = after.map(|place| (place.due.to_string(), place.key.to_string()));
         let (after_due, after_key) = place.unzip();
-        wheres.push(match after_due {
+        let is_after = match after {
             Some(_) => {
                 format!("({due}, {key}) > ($1::text::{}, $2::text::{})", cast_type(&shape.due_type), shape.key_type)
             }
             None => "coalesce($1::text, $2::text) is null".to_owned(),
-        });
-        let values =
-            watch.columns().into_iter().map(|name| format!("left(t.{}::text, {VALUE_CHARS_MAX})", quoted(name)));
-        let sent = sent.map_or_else(|| "null::text".to_owned(), |sent| format!("{sent}::text"));
-        let columns: Vec<String> =
-            [format!("{key}::text"), format!("{due}::text"), sent].into_iter().chain(values).collect();
-        let sql = format!(
-            "select {} from {} t where {} order by {due}, {key} limit $3",
-            columns.join(", "),
-            shape.from,
-            wheres.join(" and ")
-        );
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let params: [Param<'_>; 3] = [(&after_due, Type::TEXT), (&after_key, Type::TEXT), (&limit, Type::INT8)];
-        let rows = self.read_rows(&sql, &params, "").await?;
-        rows.iter().map(|row| source_row(row, columns.len())).collect()
+        };
+        let params: [Param<'_>; 2] = [(&after_due, Type::TEXT), (&after_key, Type::TEXT)];
+        self.due_rows(&shape, &bounds, &[format!("{key} is not null"), is_after], &params, limit).await
+    }
+
+    async fn nameless(&self, bounds: Bounds, limit: usize) -> Result<Vec<SourceRow>, SourceError> {
+        let shape = self.shape().await?;
+        if shape.is_named {
+            return Ok(Vec::new());
+        }
+        let is_nameless = format!("t.{} is null", quoted(&self.watch.key));
+        self.due_rows(&shape, &bounds, &[is_nameless], &[], limit).await
     }
 
     async fn set_sent(&self, marks: &[Mark]) -> Result<Vec<bool>, SourceError> {

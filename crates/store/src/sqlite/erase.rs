@@ -12,9 +12,10 @@ use super::read::collect;
 use super::row::{broken, get};
 use super::write::update;
 use crate::columns::REMINDER_FIELDS;
-use crate::erase::{SMALL, in_json};
+use crate::erase::{SMALL, after_bad, in_json, redact_bad};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
+use crate::watch::{self, BAD};
 
 /// How many reminders are looked at together.
 const REMINDERS: usize = 200;
@@ -79,6 +80,7 @@ pub(super) fn redact(db: &Connection, user: &str, record: Record, after: &str) -
             }
             Ok(Redacted { n, next: None })
         }
+        Record::BadRows => bad_rows(db, user, after),
         Record::Journal => journal(db, user, after),
     }
 }
@@ -155,6 +157,15 @@ fn answered(db: &Connection, user: &str, after: &str) -> Result<Redacted, StoreE
     let sql = "DELETE FROM answered WHERE key > ?1 AND (?2 IS NULL OR key <= ?2) AND instr(body, ?3) > 0";
     let n = db.execute(sql, params![after, until, in_json(user)]).map_err(broken)?;
     Ok(Redacted { n, next: until })
+}
+
+fn bad_rows(db: &Connection, user: &str, after: &str) -> Result<Redacted, StoreError> {
+    let (run, number) = after_bad(after);
+    let sql = "SELECT run, number, key, field, problem FROM watch_bad WHERE (run, number) > (?, ?) ORDER BY run, number LIMIT ?";
+    let page = collect(db, sql, params![run.as_bytes(), number, ERASED_AT_ONCE], |row| watch::bad(row))?;
+    let (changed, next) = redact_bad(page, user);
+    update(db, &BAD, &changed)?;
+    Ok(Redacted { n: changed.len(), next })
 }
 
 fn journal(db: &Connection, user: &str, after: &str) -> Result<Redacted, StoreError> {

@@ -109,8 +109,10 @@ impl Watches for SqliteStore {
 
     async fn bad_rows(&self, run: WatchRunId, after: u64, limit: usize) -> Result<Vec<(u64, BadRow)>, StoreError> {
         self.read(move |db| {
-            let sql = "SELECT number, key, field, problem FROM watch_bad WHERE run = ? AND number > ? ORDER BY number LIMIT ?";
-            collect(db, sql, params![run.as_bytes(), after, limit], |row| watch::bad(row))
+            let sql = "SELECT run, number, key, field, problem FROM watch_bad WHERE run = ? AND number > ? ORDER BY number LIMIT ?";
+            collect(db, sql, params![run.as_bytes(), after, limit], |row| {
+                watch::bad(row).map(|kept| (kept.number, kept.bad))
+            })
         })
         .await
     }

@@ -79,6 +79,14 @@ impl Source for Watched {
         self.run(move |file| file.read(bounds, after.as_ref(), limit)).await
     }
 
+    async fn nameless(&self, bounds: Bounds, limit: usize) -> Result<Vec<SourceRow>, SourceError> {
+        self.run(move |file| {
+            file.find(bounds)?;
+            file.found_rows("k IS NULL", None, limit)
+        })
+        .await
+    }
+
     async fn set_sent(&self, marks: &[Mark]) -> Result<Vec<bool>, SourceError> {
         let marks = marks.to_vec();
         self.run(move |file| file.set_sent(&marks)).await
@@ -147,33 +155,35 @@ impl File {
     }
 
     fn read(&mut self, bounds: Bounds, after: Option<&Place>, limit: usize) -> Result<Vec<SourceRow>, SourceError> {
-        if after.is_none() || self.found != Some(bounds) {
+        if self.found != Some(bounds) {
             self.find(bounds)?;
         }
-        let n_values = self.watch.columns().len();
-        let db = self.db()?;
-        let wheres = if after.is_some() { "(d, k) > (?1, ?2)" } else { "?1 IS NULL AND ?2 IS NULL" };
-        let sql = format!("SELECT * FROM temp.punctual_due WHERE {wheres} ORDER BY d, k LIMIT ?3");
-        let (due, key) = (after.map(|place| Bound(&place.due)), after.map(|place| Bound(&place.key)));
-        let rows: Vec<SourceRow> = {
-            let mut statement = db.prepare_cached(&sql).map_err(said)?;
-            let rows = statement.query_map(params![due, key, limit], |row| {
-                let text = |index| row.get_ref(index).map(|value| raw(value).map(|value| value.to_string()));
-                Ok(SourceRow {
-                    key: raw(row.get_ref(0)?),
-                    due: raw(row.get_ref(1)?).unwrap_or(Raw::Text(String::new())),
-                    sent: raw(row.get_ref(2)?),
-                    values: (3..3 + n_values).map(text).collect::<Result<_, _>>()?,
-                })
-            });
-            rows.and_then(Iterator::collect).map_err(said)?
-        };
+        let wheres = if after.is_some() { "k IS NOT NULL AND (d, k) > (?1, ?2)" } else { "k IS NOT NULL" };
+        let rows = self.found_rows(wheres, after, limit)?;
         if rows.len() < limit {
             // The last page: the table takes no more room.
-            db.execute_batch("DROP TABLE IF EXISTS temp.punctual_due").map_err(said)?;
+            self.db()?.execute_batch("DROP TABLE IF EXISTS temp.punctual_due").map_err(said)?;
             self.found = None;
         }
         Ok(rows)
+    }
+
+    /// The first of the rows that were found and are so.
+    fn found_rows(&mut self, wheres: &str, after: Option<&Place>, limit: usize) -> Result<Vec<SourceRow>, SourceError> {
+        let n_values = self.watch.columns().len();
+        let sql = format!("SELECT * FROM temp.punctual_due WHERE {wheres} ORDER BY d, k LIMIT ?3");
+        let (due, key) = (after.map(|place| Bound(&place.due)), after.map(|place| Bound(&place.key)));
+        let mut statement = self.db()?.prepare_cached(&sql).map_err(said)?;
+        let rows = statement.query_map(params![due, key, limit], |row| {
+            let text = |index| row.get_ref(index).map(|value| raw(value).map(|value| value.to_string()));
+            Ok(SourceRow {
+                key: raw(row.get_ref(0)?),
+                due: raw(row.get_ref(1)?).unwrap_or(Raw::Text(String::new())),
+                sent: raw(row.get_ref(2)?),
+                values: (3..3 + n_values).map(text).collect::<Result<_, _>>()?,
+            })
+        });
+        rows.and_then(Iterator::collect).map_err(said)
     }
 
     /// Finds the rows within the bounds, in one scan.

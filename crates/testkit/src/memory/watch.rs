@@ -12,7 +12,7 @@ pub(super) struct WatchTables {
     watches: BTreeMap<String, Kept>,
     runs: BTreeMap<WatchRunId, KeptRun>,
     pub(super) intents: BTreeMap<(String, String), Intent>,
-    bad: BTreeMap<(WatchRunId, u64), BadRow>,
+    pub(super) bad: BTreeMap<(WatchRunId, u64), BadRow>,
     pub(super) ledger: BTreeMap<(String, String), LedgerRow>,
 }
 

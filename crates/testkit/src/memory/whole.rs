@@ -101,6 +101,9 @@ impl Wholes for MemoryStore {
                 tables.slots.retain(|slot, _| slot.user != user);
                 before - tables.watch.intents.len() - tables.slots.len()
             }
+            Record::BadRows => {
+                tables.watch.bad.values_mut().filter_map(|bad| redact::bad_row(bad, user).then_some(())).count()
+            }
             Record::Journal => {
                 let all = tables.journal.values_mut().map(|(_, entry)| entry);
                 all.filter_map(|entry| redact::entry(entry, user).then_some(())).count()
