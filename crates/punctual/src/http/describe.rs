@@ -15,7 +15,7 @@ mod links;
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -191,6 +191,14 @@ fn complete(mut document: Value) -> Value {
     components["responses"] = answers::problems();
     components["headers"] = answers::headers();
     document
+}
+
+/// The query parameters that a change may have: those that are described for it, and the user for whom it is made.
+pub(super) fn known_parameters(method: &Method, path: &str) -> Vec<&'static str> {
+    let operation = &document()["paths"][path][method.as_str().to_ascii_lowercase()];
+    let described = operation["parameters"].as_array().into_iter().flatten();
+    let in_query = described.filter(|parameter| parameter["in"] == "query").filter_map(|one| one["name"].as_str());
+    in_query.chain(["user"]).collect()
 }
 
 /// The headers that requests have in common.
