@@ -23,7 +23,7 @@
 //! # }
 //! ```
 //!
-//! Every route of the API has a function; [`wire`] has the types of their requests and answers. A server that refuses says why:
+//! Every route of the API that programs call has a function; [`wire`] has the types of their requests and answers. A server that refuses says why:
 //! [`Failure::refused`] has its problem document, with the field that is to blame.
 //!
 //! Requests go over a [`Transport`]: [`Http`] is the one for servers elsewhere, and a program that has the server in its own process brings

@@ -130,6 +130,16 @@ impl Client {
         self.get(&format!("{}/calendars", user(id)), &()).await
     }
 
+    /// One calendar that a user follows.
+    pub async fn followed_calendar(&self, id: &str, name: &str) -> Answered<Calendar> {
+        self.get(&calendar(id, name), &()).await
+    }
+
+    /// One calendar that a user follows, with its version.
+    pub async fn see_followed_calendar(&self, id: &str, name: &str) -> Answered<Seen<Calendar>> {
+        self.see(&calendar(id, name), &()).await
+    }
+
     /// Follows a calendar.
     pub async fn put_calendar(&self, id: &str, name: &str, input: &CalendarInput) -> Answered<Calendar> {
         self.call(Method::PUT, &calendar(id, name), NONE, Some(input)).await
@@ -255,6 +265,16 @@ impl Client {
         self.get("/v1/silences", query).await
     }
 
+    /// One silence.
+    pub async fn silence(&self, id: &str) -> Answered<Silence> {
+        self.get(&silence(id), &()).await
+    }
+
+    /// One silence with its version.
+    pub async fn see_silence(&self, id: &str) -> Answered<Seen<Silence>> {
+        self.see(&silence(id), &()).await
+    }
+
     /// Silences reminders for a while.
     pub async fn create_silence(&self, input: &SilenceInput) -> Answered<Silence> {
         self.call(Method::POST, "/v1/silences", NONE, Some(input)).await
@@ -262,12 +282,22 @@ impl Client {
 
     /// Ends a silence.
     pub async fn end_silence(&self, id: &str) -> Answered<()> {
-        self.delete(&format!("/v1/silences/{}", escaped(id))).await
+        self.delete(&silence(id)).await
     }
 
     /// All keys.
     pub async fn keys(&self) -> Answered<Keys> {
         self.get("/v1/keys", &()).await
+    }
+
+    /// One key.
+    pub async fn key(&self, id: &str) -> Answered<Key> {
+        self.get(&key(id), &()).await
+    }
+
+    /// One key with its version.
+    pub async fn see_key(&self, id: &str) -> Answered<Seen<Key>> {
+        self.see(&key(id), &()).await
     }
 
     /// Makes a key.
@@ -277,12 +307,12 @@ impl Client {
 
     /// Gives a key another secret.
     pub async fn rotate_key(&self, id: &str, input: &RotateInput) -> Answered<Key> {
-        self.call(Method::POST, &format!("/v1/keys/{}/rotate", escaped(id)), NONE, Some(input)).await
+        self.call(Method::POST, &format!("{}/rotate", key(id)), NONE, Some(input)).await
     }
 
     /// Deletes a key.
     pub async fn delete_key(&self, id: &str) -> Answered<()> {
-        self.delete(&format!("/v1/keys/{}", escaped(id))).await
+        self.delete(&key(id)).await
     }
 
     /// Who asks, by the key.
@@ -424,12 +454,12 @@ fn reminder(id: &str) -> String {
     format!("/v1/reminders/{}", escaped(id))
 }
 
-fn calendar(id: &str, name: &str) -> String {
-    format!("{}/calendars/{}", user(id), escaped(name))
-}
-
 fn user(id: &str) -> String {
     format!("/v1/users/{}", escaped(id))
+}
+
+fn calendar(id: &str, name: &str) -> String {
+    format!("{}/calendars/{}", user(id), escaped(name))
 }
 
 fn watch(name: &str) -> String {
@@ -438,6 +468,14 @@ fn watch(name: &str) -> String {
 
 fn group(name: &str) -> String {
     format!("/v1/groups/{}", escaped(name))
+}
+
+fn key(id: &str) -> String {
+    format!("/v1/keys/{}", escaped(id))
+}
+
+fn silence(id: &str) -> String {
+    format!("/v1/silences/{}", escaped(id))
 }
 
 fn event(key: &str) -> String {

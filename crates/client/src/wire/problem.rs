@@ -49,6 +49,7 @@ pub struct FieldProblem {
 /// Every kind of problem there is: the status it comes with, its `code`, and what it means.
 pub const CODES: &[(u16, &str, &str)] = &[
     (400, "bad_request", "The request itself cannot be read: its query, its headers, or a body that is not JSON."),
+    (400, "https_only", "The server speaks HTTPS, and the request came without TLS."),
     (401, "unauthorized", "There is no key, or it is not known, or it has expired."),
     (403, "forbidden", "The key may not do this."),
     (404, "not_found", "There is no such thing, or the key must not see it."),
@@ -83,6 +84,11 @@ pub const CODES: &[(u16, &str, &str)] = &[
     (502, "source", "The application's own database, which a watch reads, did not answer."),
     (503, "unavailable", "The database cannot be used now; `Retry-After` says when to come back."),
     (503, "busy", "Too many large requests are being read; `Retry-After` says when to come back."),
+    (
+        503,
+        "too_many_sessions",
+        "Assistants have as many sessions as there may be; `Retry-After` says when to come back.",
+    ),
 ];
 
 /// Whether a problem of this status and code is described.

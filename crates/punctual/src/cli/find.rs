@@ -6,11 +6,8 @@ use punctual_core::id::ReminderId;
 
 use super::list;
 use super::style::{Paint, neutral};
-use crate::meant::meant;
+use crate::meant::{self, Meant};
 use crate::wire::{Reminder, ReminderQuery, UserQuery};
-
-/// How many candidates are looked at.
-const CANDIDATES_MAX: usize = 20;
 
 /// The reminder that `text` names, among those of `user`, or of whom the key means.
 pub(super) async fn find(client: &Client, text: &str, user: Option<&str>) -> anyhow::Result<Reminder<'static>> {
@@ -19,49 +16,49 @@ pub(super) async fn find(client: &Client, text: &str, user: Option<&str>) -> any
     }
     let whose =
         ReminderQuery { user: user.map(str::to_owned), mine: user.is_none().then_some(true), ..Default::default() };
-    let mut candidates = matching(client, text, whose).await?;
+    let mut found = matching(client, text, whose).await?;
     // The end of an id is unique enough to be looked for among everybody's.
     let is_id_end = text.len() >= 8 && text.chars().all(|c| c.is_ascii_hexdigit());
-    if candidates.is_empty() && user.is_none() && is_id_end {
-        candidates = matching(client, text, ReminderQuery::default()).await?;
+    if found.reminders.is_empty() && user.is_none() && is_id_end {
+        found = matching(client, text, ReminderQuery::default()).await?;
     }
-    choose(candidates, text)
+    choose(found, text)
 }
 
-async fn matching(client: &Client, text: &str, whose: ReminderQuery) -> anyhow::Result<Vec<Reminder<'static>>> {
-    let query = ReminderQuery { matching: Some(text.to_owned()), limit: Some(CANDIDATES_MAX), ..whose };
-    Ok(client.reminders(&query).await?.reminders)
+async fn matching(client: &Client, text: &str, whose: ReminderQuery) -> anyhow::Result<Meant> {
+    let query = ReminderQuery { matching: Some(text.to_owned()), ..whose };
+    Ok(meant::find(client, &query, text).await?)
 }
 
 /// A text that means several reminders, which are listed so that one of them can be named.
 #[derive(Debug, thiserror::Error)]
-#[error("`{text}` means {n_candidates} reminders; name one by its id:\n{table}")]
+#[error("`{text}` means {count} reminders; name one by its id:\n{table}")]
 pub(super) struct Ambiguous {
     text: String,
-    n_candidates: usize,
+    count: String,
     table: String,
 }
 
 impl Ambiguous {
-    fn new(text: &str, mut candidates: Vec<Reminder<'_>>) -> Self {
-        candidates.sort_by_key(|reminder| reminder.next_run_at);
-        let table = list::table(&candidates, false).render(Paint::none());
-        Self { text: neutral(text), n_candidates: candidates.len(), table: table.trim_end().to_owned() }
+    fn new(text: &str, meant: Meant) -> Self {
+        let count = meant.count();
+        let (choices, more) = meant.choices();
+        let mut table = list::table(&choices, false).render(Paint::none()).trim_end().to_owned();
+        if more {
+            table.push_str("\nThere are more; `punctual list` shows them.");
+        }
+        Self { text: neutral(text), count, table }
     }
 }
 
-/// The candidate that is meant.
-fn choose(candidates: Vec<Reminder<'static>>, text: &str) -> anyhow::Result<Reminder<'static>> {
-    let mut left = meant(candidates, text);
-    match (left.len(), left.pop()) {
-        (1, Some(reminder)) => Ok(reminder),
-        (_, Some(last)) => {
-            left.push(last);
-            Err(Ambiguous::new(text, left).into())
-        }
-        (_, None) => Err(anyhow!(
+/// The reminder that is meant.
+fn choose(mut meant: Meant, text: &str) -> anyhow::Result<Reminder<'static>> {
+    match meant.only() {
+        Some(reminder) => Ok(reminder),
+        None if meant.reminders.is_empty() => Err(anyhow!(
             "no reminder has `{text}` as its name, its message or the end of its id; `punctual list` shows them"
         )),
+        None => Err(Ambiguous::new(text, meant).into()),
     }
 }
 
@@ -91,27 +88,48 @@ mod tests {
         serde_json::from_value(reminder).unwrap()
     }
 
+    fn named_m(candidates: Vec<Reminder<'static>>) -> anyhow::Result<Reminder<'static>> {
+        choose(Meant::among(candidates, false, "m"), "m")
+    }
+
     #[test]
     fn the_only_open_one_is_meant() {
-        let chosen = choose(vec![candidate(1, "cancelled"), candidate(2, "active")], "m").unwrap();
+        let chosen = named_m(vec![candidate(1, "cancelled"), candidate(2, "active")]).unwrap();
         assert_eq!(short_id(&chosen), "00000002");
-        assert_eq!(short_id(&choose(vec![candidate(1, "cancelled")], "m").unwrap()), "00000001");
+        assert_eq!(short_id(&named_m(vec![candidate(1, "cancelled")]).unwrap()), "00000001");
     }
 
     #[test]
     fn a_name_goes_before_a_message() {
         let named = named(9, "active", Some("m"));
-        let chosen = choose(vec![candidate(1, "active"), named.clone(), candidate(2, "active")], "m").unwrap();
+        let chosen = named_m(vec![candidate(1, "active"), named.clone(), candidate(2, "active")]).unwrap();
         assert_eq!(short_id(&chosen), "00000009");
-        assert!(choose(vec![named.clone(), named], "m").is_err(), "two of one name");
+        assert!(named_m(vec![named.clone(), named]).is_err(), "two of one name");
     }
 
     #[test]
     fn an_ambiguous_name_is_answered_with_the_candidates() {
-        let error = choose(vec![candidate(1, "active"), candidate(2, "paused"), candidate(3, "completed")], "m");
+        let error = named_m(vec![candidate(1, "active"), candidate(2, "paused"), candidate(3, "completed")]);
         let error = error.unwrap_err().to_string();
         assert!(error.starts_with("`m` means 2 reminders; name one by its id:\nID "), "{error}");
         assert!(error.contains("00000001") && error.contains("00000002") && !error.contains("00000003"), "{error}");
-        assert!(choose(vec![], "m").unwrap_err().to_string().contains("no reminder has `m` as its name"));
+        assert!(named_m(vec![]).unwrap_err().to_string().contains("no reminder has `m` as its name"));
+    }
+
+    #[test]
+    fn of_many_candidates_the_first_are_shown_and_it_is_said_that_there_are_more() {
+        let many = (0..30).map(|_| candidate(1, "active")).collect();
+        let error = named_m(many).unwrap_err().to_string();
+        assert!(error.starts_with("`m` means 30 reminders"), "{error}");
+        assert_eq!(
+            error.lines().count(),
+            23,
+            "a line before, the head of the table, 20 reminders and a line after: {error}"
+        );
+        let one = Meant::among(vec![candidate(1, "active")], true, "m");
+        assert!(
+            choose(one, "m").unwrap_err().to_string().contains("means 1 or more reminders"),
+            "others were not looked at"
+        );
     }
 }

@@ -211,3 +211,15 @@ fn stamp(path: &Path) -> Option<Stamp> {
     let inode = 0;
     Some(Stamp { modified: found.modified().ok(), bytes: found.len(), inode })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::PLAIN;
+    use crate::wire::{self, Problem};
+
+    #[test]
+    fn plain_http_is_refused_with_a_problem_that_is_described() {
+        let problem: Problem = serde_json::from_str(PLAIN).unwrap();
+        assert!(wire::is_described(problem.status, &problem.code), "{problem:?}");
+    }
+}

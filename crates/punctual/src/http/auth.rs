@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use jiff::Timestamp;
 use punctual_core::channel::Rate;
 use punctual_core::journal::Who;
@@ -35,6 +35,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::App;
+use super::describe;
 use super::input::Params;
 use super::inside::{Door, SessionToken};
 use super::problem::Problem;
@@ -424,6 +425,11 @@ impl Caller {
             caller.count(parts, app)?;
         }
         let params = Params::from_request_parts(parts, app).await?;
+        // A route that reads something looks at its parameters itself.
+        if parts.method != Method::GET && parts.uri.query().is_some() {
+            let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+            params.must_be_known(&describe::known_parameters(&parts.method, path))?;
+        }
         match params.get("user") {
             Some(user) => caller.acting_for(user),
             // A caller who meant to act for one user must not act for everybody.

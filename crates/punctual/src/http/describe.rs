@@ -15,7 +15,7 @@ mod links;
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -193,6 +193,14 @@ fn complete(mut document: Value) -> Value {
     document
 }
 
+/// The query parameters that a change may have: those that are described for it, and the user for whom it is made.
+pub(super) fn known_parameters(method: &Method, path: &str) -> Vec<&'static str> {
+    let operation = &document()["paths"][path][method.as_str().to_ascii_lowercase()];
+    let described = operation["parameters"].as_array().into_iter().flatten();
+    let in_query = described.filter(|parameter| parameter["in"] == "query").filter_map(|one| one["name"].as_str());
+    in_query.chain(["user"]).collect()
+}
+
 /// The headers that requests have in common.
 fn parameters() -> Value {
     let header = |name: &str, description: &str, schema: Value| json!({ "name": name, "in": "header", "description": description, "schema": schema });
@@ -272,5 +280,104 @@ mod tests {
         let undescribed = super::super::table().route("/v1/secret", axum::routing::get(show));
         let (router, document) = undescribed.split_for_parts();
         assert!(paths_of(&router).contains("/v1/secret") && !document.paths.paths.contains_key("/v1/secret"));
+    }
+
+    /// Operations without a function in `routes.rs` of the typed client.
+    const NOT_OF_THE_CLIENT: &[&str] = &[
+        // It is in `stream.rs`.
+        "stream_journal",
+        // People, calendars and monitoring read them.
+        "answer_by_link",
+        "ask_by_link",
+        "describe",
+        "docs",
+        "show_calendar",
+        "show_metrics",
+        // Platforms call them.
+        "greet_platform",
+        "receive",
+        // Other protocols begin there.
+        "ask_as_assistant",
+        "end_assistant_session",
+        "open_websocket",
+    ];
+
+    /// The text before the first `)` that closes what begins there.
+    fn until_closed(text: &str) -> &str {
+        let mut depth = 0;
+        let end = text.find(|c| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth < 0
+        });
+        &text[..end.unwrap_or(text.len())]
+    }
+
+    /// A path with `{}` for everything that changes.
+    fn bare(path: &str) -> String {
+        let mut parts = path.split('{');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |path, part| format!("{path}{{}}{}", part.split_once('}').map_or(part, |(_, rest)| rest)))
+    }
+
+    /// The method and the path that each function of the client asks for, as its source has them.
+    fn asked_by_the_client() -> BTreeSet<(String, String)> {
+        let source = include_str!("../../../client/src/routes.rs");
+        let (functions, helpers) = source.split_once("\nfn ").expect("the helpers follow the functions");
+        let literal = |text: &str| text.split('"').nth(1).unwrap_or_default().to_owned();
+        let mut paths: Vec<(String, String)> = Vec::new();
+        for helper in helpers.split("\nfn ") {
+            let name = helper.split('(').next().unwrap_or_default().to_owned();
+            let body = helper.split_once("format!(").map_or("", |(_, body)| until_closed(body));
+            let inner = paths.iter().find(|(inner, _)| body.contains(&format!("{inner}(")));
+            let path = match (literal(body), inner) {
+                (path, Some((_, inner))) => path.replacen("{}", inner, 1),
+                (path, None) => path,
+            };
+            paths.push((name, path));
+        }
+        functions
+            .split("pub async fn ")
+            .skip(1)
+            .map(|function| {
+                let (_, call) = function.split_once("self.").expect("it asks");
+                let method = match call.split('(').next() {
+                    Some("delete") => "delete".to_owned(),
+                    Some("call") => call
+                        .split("Method::")
+                        .nth(1)
+                        .and_then(|rest| rest.split(',').next())
+                        .unwrap_or_default()
+                        .to_lowercase(),
+                    _ => "get".to_owned(),
+                };
+                let call = until_closed(call.split_once('(').map_or("", |(_, arguments)| arguments));
+                let helper = paths
+                    .iter()
+                    .find(|(name, _)| call.contains(&format!("&{name}(")) || call.contains(&format!(" {name}(")));
+                let path = match (literal(call), helper) {
+                    (path, Some((_, helper))) if path.is_empty() => helper.clone(),
+                    (path, Some((_, helper))) => path.replacen("{}", helper, 1),
+                    (path, None) => path,
+                };
+                (method, bare(&path))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_typed_client_has_a_function_for_every_route_that_programs_call() {
+        let asked = asked_by_the_client();
+        let mut known = BTreeSet::new();
+        for (path, item) in document()["paths"].as_object().expect("there are paths") {
+            for (method, operation) in operations(item) {
+                let id = operation["operationId"].as_str().unwrap_or_default();
+                let route = (method.to_owned(), bare(path));
+                let has_function = asked.contains(&route);
+                assert!(has_function != NOT_OF_THE_CLIENT.contains(&id), "{id}, {method} {path}: {asked:#?}");
+                known.insert(route);
+            }
+        }
+        let unknown: Vec<_> = asked.difference(&known).collect();
+        assert!(unknown.is_empty(), "the client asks for what is not there: {unknown:?}");
     }
 }

@@ -255,8 +255,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
 impl Params {
     /// Refuses parameters that are not `known`.
     pub(super) fn only(self, known: &[&str]) -> Result<Self, Problem> {
+        self.must_be_known(known)?;
+        Ok(self)
+    }
+
+    /// Refuses parameters that are not `known`.
+    pub(super) fn must_be_known(&self, known: &[&str]) -> Result<(), Problem> {
         match self.0.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            None => Ok(self),
+            None => Ok(()),
             Some((name, _)) => {
                 let hint = match nearest(name, known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),

@@ -503,10 +503,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .layer(Extension(inside))
         .layer(from_fn_with_state(app.clone(), hosts::layer))
         .layer(axum::middleware::map_response(guarded))
-        .layer(from_fn_with_state(app.clone(), metrics::layer))
-        .layer(from_fn_with_state(app, request_id::layer));
-    // It answers what a browser asks beforehand, so it stands around everything.
-    if origins.is_empty() { router } else { router.layer(cors::layer(&origins)) }
+        .layer(from_fn_with_state(app.clone(), metrics::layer));
+    // It answers what a browser asks beforehand, so it stands around everything but what gives each answer its id.
+    let router = if origins.is_empty() { router } else { router.layer(cors::layer(&origins)) };
+    router.layer(from_fn_with_state(app, request_id::layer))
 }
 
 /// The routes, with everything that also holds for calls from inside.

@@ -243,3 +243,49 @@ impl From<CreateError> for Problem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    /// The text of every source below `dir`, without spaces and line breaks.
+    fn sources(dir: &Path) -> Vec<String> {
+        let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        let text = |path: &Path| std::fs::read_to_string(path).unwrap().split_whitespace().collect();
+        let of = |path: PathBuf| match path.extension() {
+            _ if path.is_dir() => sources(&path),
+            Some(extension) if extension == "rs" => vec![text(&path)],
+            _ => Vec::new(),
+        };
+        paths.flat_map(of).collect()
+    }
+
+    /// The name that a status has as a constant, such as `NOT_FOUND`.
+    fn name_of(status: u16) -> String {
+        let reason = StatusCode::from_u16(status).unwrap().canonical_reason().unwrap();
+        reason.to_ascii_uppercase().replace(['-', ' '], "_")
+    }
+
+    #[test]
+    fn every_code_that_the_source_names_is_in_the_table() {
+        let known = |name: &str, code: &str| {
+            wire::CODES.iter().any(|(status, known, _)| name_of(*status) == name && *known == code)
+        };
+        let mut n_found = 0;
+        for source in sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))) {
+            let made = source.split("::new(StatusCode::").skip(1).filter_map(|rest| rest.split_once(",\""));
+            let refused = source.split("::conflict(\"").skip(1).map(|rest| ("CONFLICT", rest));
+            for (name, rest) in made.chain(refused) {
+                let code = rest.split('"').next().unwrap();
+                let is_call = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+                if is_call && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
+                    n_found += 1;
+                    assert!(known(name, code), "{name} {code} is not in the table of codes");
+                }
+            }
+        }
+        assert!(n_found > 20, "only {n_found} were found");
+    }
+}

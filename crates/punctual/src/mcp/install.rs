@@ -22,8 +22,10 @@ pub(crate) enum Assistant {
 pub(crate) struct Way {
     /// The program, as the assistant finds it.
     pub(crate) program: String,
-    /// What is put before `mcp`, such as `--url`.
-    pub(crate) flags: Vec<String>,
+    /// The options before `mcp`, such as `--url`.
+    pub(crate) before: Vec<String>,
+    /// The options after it, such as `--user`.
+    pub(crate) after: Vec<String>,
     /// The server's own address.
     pub(crate) url: String,
     /// Whether the assistant reaches it over HTTP instead of starting a program.
@@ -49,7 +51,8 @@ impl Assistant {
 
     /// Where its configuration is, and what to put there.
     pub(crate) fn told(self, way: &Way) -> String {
-        let args: Vec<&str> = way.flags.iter().map(String::as_str).chain(["mcp"]).collect();
+        let (before, after) = (way.before.iter().map(String::as_str), way.after.iter().map(String::as_str));
+        let args: Vec<&str> = before.chain(["mcp"]).chain(after).collect();
         let program = json!({ "command": way.program, "args": args });
         let mcp_url = format!("{}/mcp", way.url);
         let authorization = format!("Bearer {KEY}");
@@ -154,7 +157,8 @@ mod tests {
         for http in [false, true] {
             let way = Way {
                 program: "/opt/my programs/punctual".into(),
-                flags: vec!["--url".into(), "http://h:1".into()],
+                before: vec!["--url".into(), "http://h:1".into()],
+                after: vec!["--user".into(), "alice".into()],
                 url: "http://h:1".into(),
                 http,
             };

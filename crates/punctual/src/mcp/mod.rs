@@ -185,7 +185,7 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let acting = self.door.acting(&context.extensions)?;
         let arguments = request.arguments.unwrap_or_default();
-        Ok(prompts::get(&request.name, &arguments, &acting, self.clock.as_ref()).await?.into())
+        Ok(prompts::get(&request.name, &arguments, &acting).await?.into())
     }
 }
 

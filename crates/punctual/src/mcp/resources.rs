@@ -1,7 +1,10 @@
 //! What can be read without a tool: today, one reminder, the journal. All of it is JSON, so that texts which people wrote stay in their fields.
 
-use punctual_client::wire::{JournalQuery, PageQuery, ReminderQuery};
+use punctual_client::Failure;
+use punctual_client::wire::{DueQuery, DueRun, JournalQuery, PageQuery, ReminderQuery};
 use punctual_core::clock::Clock;
+use punctual_core::occurrence::StateKind;
+use punctual_core::reminder::ReminderStatus;
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
@@ -26,7 +29,12 @@ pub(super) fn all() -> Vec<Resource> {
         Resource::new(uri, name).with_title(title).with_description(description).with_mime_type(JSON)
     };
     vec![
-        resource(TODAY, "today", "Today's reminders", "The reminders that are due today, in the user's time zone."),
+        resource(
+            TODAY,
+            "today",
+            "Today's reminders",
+            "The user's day in their time zone: what waits for an answer, what ran today, and the reminders that are still to come.",
+        ),
         resource(
             JOURNAL,
             "journal",
@@ -44,7 +52,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 /// Reads a resource.
 pub(super) async fn read(uri: &str, acting: &Acting, clock: &dyn Clock) -> Result<ReadResourceResult, ErrorData> {
     let data = match uri {
-        TODAY => today(acting, clock).await?,
+        TODAY => today(acting).await?,
         JOURNAL => journal(acting).await?,
         _ => match uri.strip_prefix(REMINDERS) {
             Some(id) if !id.is_empty() => reminder(id, acting, clock).await?,
@@ -55,28 +63,35 @@ pub(super) async fn read(uri: &str, acting: &Acting, clock: &dyn Clock) -> Resul
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-/// The reminders that are due today.
-pub(super) async fn today(acting: &Acting, clock: &dyn Clock) -> Result<Value, ErrorData> {
+/// The user's day: what waits for an answer, what ran today, and the reminders that are still to come today.
+pub(super) async fn today(acting: &Acting) -> Result<Value, ErrorData> {
+    let failed = |failure: Failure| error_of(&failure);
+    let caller = acting.client.caller().await.map_err(failed)?;
+    let user = acting.user.as_deref().unwrap_or(&caller.user);
+    let here = acting.here(Some(user), caller.now).await.map_err(failed)?;
+    let limit = usize::try_from(LIST_MAX).ok();
+    let of_user = DueQuery { user: Some(user.to_owned()), limit, ..DueQuery::default() };
+    let waits = DueQuery { status: Some(StateKind::AwaitingAck.as_str().to_owned()), ..of_user.clone() };
+    let waiting = acting.client.runs(&waits).await.map_err(failed)?;
+    let until_now = DueQuery { from: Some("today".to_owned()), to: Some(here.now.to_string()), ..of_user };
+    let ran = acting.client.runs(&until_now).await.map_err(failed)?;
     let day = || Some("today".to_owned());
-    let query = ReminderQuery {
-        from: day(),
-        to: day(),
-        status: Some("active".to_owned()),
-        limit: usize::try_from(LIST_MAX).ok(),
-        ..acting.whose()
-    };
-    let page = acting.client.reminders(&query).await.map_err(|failure| error_of(&failure))?;
-    let mut reminders = page.reminders;
+    let status = Some(ReminderStatus::Active.as_str().to_owned());
+    let query = ReminderQuery { from: day(), to: day(), status, limit, ..acting.whose() };
+    let coming = acting.client.reminders(&query).await.map_err(failed)?;
+    let mut reminders = coming.reminders;
     reminders.sort_by_key(|reminder| reminder.next_run_at);
-    let user = reminders.first().map(|first| first.user.clone().into_owned()).or_else(|| acting.user.clone());
-    let here = acting.here(user.as_deref(), clock.now()).await.map_err(|failure| error_of(&failure))?;
-    let all: Vec<Value> = reminders.iter().map(|reminder| say::data(reminder, &here)).collect();
+    let more = [waiting.next_cursor, ran.next_cursor, coming.next_cursor].iter().any(Option::is_some);
+    let shown = |runs: &[DueRun<'_>]| runs.iter().map(|run| shown_due(run, &here)).collect::<Vec<_>>();
     Ok(json!({
         "note": say::NOTE,
+        "user": user,
         "now": when::labelled(here.now, &here.zone, here.now),
         "timezone": here.zone.name(),
-        "reminders": all,
-        "more": page.next_cursor.is_some(),
+        "waiting_for_an_answer": shown(&waiting.runs),
+        "ran_today": shown(&ran.runs),
+        "reminders": reminders.iter().map(|reminder| say::data(reminder, &here)).collect::<Vec<_>>(),
+        "more": more,
     }))
 }
 
@@ -105,6 +120,17 @@ async fn reminder(id: &str, acting: &Acting, clock: &dyn Clock) -> Result<Value,
     let run = |run: &punctual_client::wire::Occurrence| shown_run(run, &here);
     let runs: Vec<Value> = runs.occurrences.iter().map(run).collect();
     Ok(json!({ "note": say::NOTE, "reminder": say::data(&reminder, &here), "runs": runs }))
+}
+
+/// A run with what its reminder says.
+fn shown_due(due: &DueRun<'_>, here: &Here) -> Value {
+    let mut shown = shown_run(&due.occurrence, here);
+    shown["reminder_id"] = due.reminder.id.as_str().into();
+    shown["message"] = due.reminder.message.as_ref().into();
+    if let Some(name) = &due.reminder.name {
+        shown["name"] = name.as_ref().into();
+    }
+    shown
 }
 
 fn shown_run(run: &punctual_client::wire::Occurrence, here: &Here) -> Value {

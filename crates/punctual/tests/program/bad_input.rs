@@ -295,3 +295,26 @@ async fn a_schedule_that_takes_too_long_to_work_out_is_refused_at_every_door_by_
     let kinds = listed["reminders"].as_array().unwrap().iter().map(|one| one["schedule"]["type"].as_str().unwrap());
     assert_eq!(kinds.collect::<std::collections::BTreeSet<_>>(), ["daily", "smart"].into(), "{listed}");
 }
+
+#[tokio::test]
+async fn a_query_parameter_that_a_change_does_not_have_is_refused() {
+    let home = Home::new();
+    let server = home.serve();
+    let made = server.create(json!({ "text": "tea in an hour" })).await;
+    let path = format!("/v1/reminders/{}", made["id"].as_str().unwrap());
+    for (method, path, parameter) in [
+        (Method::POST, "/v1/reminders?usr=alice".to_owned(), "usr"),
+        (Method::POST, "/v1/reminders/batch?dry_run=true".to_owned(), "dry_run"),
+        (Method::PATCH, format!("{path}?notify=1"), "notify"),
+        (Method::POST, format!("{path}/pause?until=noon"), "until"),
+        (Method::PUT, "/v1/users/alice?merge=1".to_owned(), "merge"),
+        (Method::DELETE, format!("{path}?force=1"), "force"),
+    ] {
+        let (status, problem) = server.call(method, &path, Some(json!({ "text": "tea in an hour" }))).await;
+        assert_eq!((status.as_u16(), &problem["code"]), (400, &json!("bad_request")), "{path}: {problem}");
+        assert_eq!(problem["field"], parameter, "{path}: {problem}");
+    }
+    assert_eq!(server.get("/v1/reminders").await["reminders"].as_array().unwrap().len(), 1, "nothing was made");
+    let (status, _) = server.call(Method::POST, &format!("{path}/pause?user=me"), None).await;
+    assert_eq!(status, 200);
+}

@@ -1,9 +1,12 @@
 //! Pages of other origins: none may use the API, unless the config names them.
 
+use axum::http::header;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
+use serde_json::json;
 
 use crate::common::{Home, Server, soon};
+use crate::ws::socket as ws;
 
 const PAGE: &str = "https://app.example.org";
 
@@ -42,6 +45,7 @@ async fn a_page_of_a_named_origin_may() {
         }
         assert!(headers["access-control-allow-methods"].to_str().unwrap().contains("PATCH"));
         assert!(!headers.contains_key("access-control-allow-credentials"));
+        assert_eq!(headers["x-request-id"].len(), 24, "every answer has an id");
         let request = server.request(Method::GET, "/v1/reminders").bearer_auth(&server.key).header("origin", origin);
         let response = soon(request.send()).await.unwrap();
         assert_eq!(
@@ -53,6 +57,30 @@ async fn a_page_of_a_named_origin_may() {
     }
     for other in ["https://app.example.org.evil.example", "null", "http://app.example.org"] {
         assert!(!asked(&server, other).await.1.contains_key("access-control-allow-origin"), "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_named_origin_may_open_a_websocket_and_ask_as_an_assistant() {
+    let home = Home::new();
+    for (named, ws, mcp) in [(true, Ok(()), 200), (false, Err(403), 403)] {
+        let server = if named { home.serve_with(&[("PUNCTUAL_CORS_ORIGINS", PAGE)]) } else { home.serve() };
+        let key = format!("Bearer {}", server.key);
+        let opened = ws::open(&server, &[(header::AUTHORIZATION, key.as_str()), (header::ORIGIN, PAGE)], None).await;
+        assert_eq!(opened.map(drop), ws, "named: {named}");
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        let begin = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let asked = server.request(Method::POST, "/mcp").bearer_auth(&server.key).header("origin", PAGE).json(&begin);
+        let asked = soon(asked.header("accept", "application/json, text/event-stream").send()).await.unwrap();
+        assert_eq!(asked.status(), mcp, "named: {named}");
+        let allowed = asked.headers().get("access-control-allow-origin").map(|origin| origin.to_str().unwrap());
+        assert_eq!(allowed, named.then_some(PAGE));
+        let told = asked.headers().get("access-control-expose-headers").map(|names| names.to_str().unwrap().to_owned());
+        assert_eq!(
+            told.is_some_and(|names| names.contains("mcp-session-id")),
+            named,
+            "a page must be able to read its session"
+        );
     }
 }
 

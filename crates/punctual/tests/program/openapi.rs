@@ -367,6 +367,30 @@ async fn query_parameters_are_those_that_the_server_takes() {
     }
 }
 
+#[tokio::test]
+async fn lists_have_pages_but_for_those_that_are_answered_whole() {
+    let home = Home::new();
+    let server = home.serve();
+    let description = Description::of(&server).await;
+    let lists = description.operations().filter_map(|(_, method, operation)| {
+        let id = operation["operationId"].as_str().unwrap();
+        (method == "get" && id.starts_with("list_")).then_some((id, operation))
+    });
+    let mut whole = Vec::new();
+    for (id, operation) in lists {
+        let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let has = |name: &str| parameters.iter().any(|parameter| parameter["name"] == name);
+        assert_eq!(has("limit"), has("cursor") || has("after"), "{id}");
+        if !has("limit") {
+            whole.push(id);
+        }
+    }
+    whole.sort_unstable();
+    // `docs/http.md` names them.
+    let expect = ["list_calendars", "list_channels", "list_keys", "list_nodes", "list_subscriptions", "list_watches"];
+    assert_eq!(whole, expect);
+}
+
 /// A config file with a watch over a table in which one row is due and one is bad; returns where it is.
 fn watching(home: &Home) -> String {
     let (app, file) = (home.path().join("app.db"), home.path().join("config.toml"));

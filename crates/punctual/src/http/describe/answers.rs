@@ -20,6 +20,7 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
         let own = own_codes(&id, is_repeatable, status);
         let described = || match (id.ends_with("_by_link") && matches!(status, 404 | 409 | 410 | 503), &own) {
             (true, own) => for_people(problem(status, own.as_deref())),
+            (false, None) if id == "ask_as_assistant" && status == 400 => for_assistants(problem(status, None)),
             (false, Some(own)) => problem(status, Some(own)),
             (false, None) => json!({ "$ref": format!("#/components/responses/Problem{status}") }),
         };
@@ -132,6 +133,14 @@ fn own_codes(id: &str, is_repeatable: bool, status: u16) -> Option<Vec<&'static 
 /// A problem that is a page for a person, and a document for a program.
 fn for_people(mut problem: Value) -> Value {
     problem["content"]["text/html"] = json!({ "schema": { "type": "string" } });
+    problem
+}
+
+/// A problem that is an error of JSON-RPC where the body is no message of the protocol.
+fn for_assistants(mut problem: Value) -> Value {
+    let error =
+        json!({ "type": "object", "description": "An error of JSON-RPC 2.0: the body is no message of the protocol." });
+    problem["content"]["application/json"] = json!({ "schema": error });
     problem
 }
 

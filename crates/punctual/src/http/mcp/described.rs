@@ -33,7 +33,7 @@ pub(in crate::http) fn described() -> Value {
             "operationId": "ask_as_assistant", "tags": ["server"],
             "summary": "Speaks the Model Context Protocol.",
             "description": "The streamable HTTP transport of revisions 2025-11-25 and 2026-07-28. The client accepts both `application/json` and \
-                `text/event-stream`. A mistake in a call is an answer with 200, as the protocol has it. A request counts once against the key's rate, \
+                `text/event-stream`. A mistake in a call is an answer with 200, as the protocol has it; a body that is no message is refused with 400 and an error of JSON-RPC. A request counts once against the key's rate, \
                 whatever it asks for.",
             "parameters": [revision, session],
             "requestBody": { "required": true, "content": { "application/json": { "schema": message, "example": example } } },

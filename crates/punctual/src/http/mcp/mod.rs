@@ -13,19 +13,21 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use axum::{Json, Router};
 use punctual_client as client;
 use punctual_client::{Client, Failure, Transport};
 use rmcp::ErrorData;
-use rmcp::model::{Extensions, ProtocolVersion};
+use rmcp::model::{ErrorCode, Extensions, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::de::IgnoredAny;
+use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
 pub(super) use self::described::described;
@@ -90,7 +92,7 @@ impl Mcp {
         caller.count(&mut parts, &self.app)?;
         // Its body has a time and a place like every other.
         let (body, _part) = take(body, SINGLE_BYTES_MAX, &parts.headers, &self.app.bodies).await?;
-        let request = Request::from_parts(parts, Body::from(body));
+        let request = Request::from_parts(parts, Body::from(body.clone()));
         self.watch();
         let session = match request.headers().get(SESSION_ID) {
             Some(id) => Some(self.sessions.used(id.to_str().unwrap_or_default(), &caller.id)?),
@@ -100,13 +102,17 @@ impl Mcp {
             self.sessions.make_room(&caller.id).await?;
         }
         let is_end = *request.method() == Method::DELETE;
+        let is_json = is_json(request.headers());
         let mut response = self.service.handle(request).await.map(Body::new);
         if is_end && response.status() == StatusCode::ACCEPTED {
             // It has ended, and some clients take "accepted" for a failure.
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         if is_plain_refusal(&response) {
-            return Err(explained(response).await);
+            return match response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE && is_json {
+                true => Ok(not_a_message(&body)),
+                false => Err(explained(response).await),
+            };
         }
         match (session, response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok())) {
             (None, Some(id)) => self.sessions.began(id, &caller.id),
@@ -158,10 +164,27 @@ fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || ip.is_some_and(|ip| ip.is_loopback())
 }
 
+fn is_json(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
+}
+
 /// Whether the protocol's library refuses a request before it is a message, in words of its own.
 fn is_plain_refusal(response: &Response) -> bool {
-    let is_json = |kind: &HeaderValue| kind.as_bytes().starts_with(b"application/json");
-    response.status().as_u16() >= 400 && !response.headers().get(header::CONTENT_TYPE).is_some_and(is_json)
+    response.status().as_u16() >= 400 && !is_json(response.headers())
+}
+
+/// The answer to a body of JSON's type that is no message, as JSON-RPC has it.
+fn not_a_message(body: &[u8]) -> Response {
+    let (code, message) = match serde_json::from_slice::<IgnoredAny>(body) {
+        Err(error) => (ErrorCode::PARSE_ERROR, format!("the body is not JSON: {error}")),
+        Ok(_) => {
+            let right = "send one request, notification or answer of JSON-RPC 2.0; there are no batches";
+            (ErrorCode::INVALID_REQUEST, format!("the body is no message: {right}"))
+        }
+    };
+    // Which request it was cannot be told.
+    let answer = json!({ "jsonrpc": "2.0", "id": null, "error": ErrorData::new(code, message, None) });
+    (StatusCode::BAD_REQUEST, Json(answer)).into_response()
 }
 
 /// The same refusal as every other door says it.

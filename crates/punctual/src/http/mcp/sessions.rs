@@ -108,6 +108,21 @@ impl Known {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn a_client_that_wants_one_session_too_many_is_asked_to_come_back() {
+        let manager = Arc::new(LocalSessionManager::default());
+        let sessions = Sessions::new(Arc::clone(&manager));
+        let mut open = Vec::new();
+        for n in 0..ALL_MAX {
+            let key: Arc<str> = format!("key{n}").into();
+            assert!(sessions.make_room(&key).await.is_ok(), "there is room for session {n}");
+            open.push(manager.create_session().await.unwrap());
+        }
+        let problem = sessions.make_room(&"another".into()).await.unwrap_err();
+        assert_eq!((problem.document().status, &*problem.document().code), (503, "too_many_sessions"));
+        assert_eq!(problem.retry_after_seconds(), Some(RETRY_AFTER_SECONDS));
+    }
+
     #[test]
     fn a_session_belongs_to_its_key_and_the_longest_unused_one_ends_first() {
         let (alice, bob): (Arc<str>, Arc<str>) = ("alice".into(), "bob".into());

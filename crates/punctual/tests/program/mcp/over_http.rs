@@ -38,20 +38,35 @@ fn list(server: &Server, key: &str, session: &str) -> RequestBuilder {
 
 /// A call of the tool without a session.
 async fn call(server: &Server, key: &str, arguments: Value) -> Value {
+    let params = json!({ "name": "scheduler", "arguments": arguments });
+    ask(server, key, "tools/call", "scheduler", params).await["structuredContent"].clone()
+}
+
+/// A request without a session; its result.
+async fn ask(server: &Server, key: &str, method: &str, name: &str, mut params: Value) -> Value {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let params = json!({ "name": "scheduler", "arguments": arguments, "_meta": meta });
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    params["_meta"] = meta;
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     let request = post(server, &body).bearer_auth(key).header("mcp-protocol-version", "2026-07-28");
-    let request = request.header("mcp-method", "tools/call").header("mcp-name", "scheduler");
+    let request = request.header("mcp-method", method).header("mcp-name", name);
     let response = soon(request.send()).await.unwrap();
     let text = soon(response.text()).await.unwrap();
     let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&text);
     let answer: Value = serde_json::from_str(data).unwrap_or_else(|_| panic!("{text}"));
-    answer["result"]["structuredContent"].clone()
+    match answer.get("result") {
+        Some(result) => result.clone(),
+        None => answer,
+    }
+}
+
+/// What the resource `punctual://today` has.
+async fn today(server: &Server, key: &str) -> Value {
+    let read = ask(server, key, "resources/read", "punctual://today", json!({ "uri": "punctual://today" })).await;
+    serde_json::from_str(read["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{read}"))).unwrap()
 }
 
 #[tokio::test]
@@ -148,4 +163,104 @@ async fn a_key_acts_for_its_user_and_an_unbound_one_for_whom_it_names() {
     assert_eq!(call(&server, &server.key, remove(id, Some("bob"))).await["reminder"]["status"], "cancelled");
     let told = server.get("/v1/audit?user=bob&kind=reminder.cancelled").await;
     assert_eq!(told["entries"][0]["via"], "mcp", "{told}");
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_message_is_answered_as_json_rpc_has_it() {
+    let home = Home::new();
+    let server = home.serve();
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let batch = format!("[{list}]");
+    for (body, code) in [
+        ("", -32700),
+        ("{", -32700),
+        ("{}", -32600),
+        ("[]", -32600),
+        (&batch, -32600),
+        ("5", -32600),
+        (r#"{"id":1}"#, -32600),
+    ] {
+        let request = server.request(Method::POST, "/mcp").bearer_auth(&server.key).header("accept", ACCEPT);
+        let request = request.header("content-type", "application/json").body(body.to_owned());
+        let (status, told) = answer(soon(request.send()).await.unwrap()).await;
+        assert_eq!((status.as_u16(), &told["error"]["code"]), (400, &json!(code)), "{body}: {told}");
+        assert_eq!((&told["jsonrpc"], &told["id"]), (&json!("2.0"), &Value::Null), "{body}: {told}");
+    }
+    let text = server.request(Method::POST, "/mcp").bearer_auth(&server.key).header("accept", ACCEPT);
+    let text = text.header("content-type", "text/plain").body(list);
+    assert_eq!(answer(soon(text.send()).await.unwrap()).await.1["code"], "wrong_content_type");
+}
+
+#[tokio::test]
+async fn what_waits_and_what_is_open_is_found_behind_hundreds_of_others() {
+    let home = Home::new();
+    let server = home.serve();
+    let alice = alice(&server).await;
+    let schedule = json!({ "type": "once", "at": "1h" });
+    let open = json!({ "user": "alice", "name": "walk", "message": "Walk the dog", "schedule": schedule });
+    let open = server.create(open).await;
+    let many = |name: &str, n: usize| {
+        let one = json!({ "user": "alice", "name": name, "message": "Walk the dog", "schedule": schedule });
+        json!({ "reminders": vec![one; n] })
+    };
+    let (status, ended) = server.call(Method::POST, "/v1/reminders/batch", Some(many("walk", 25))).await;
+    assert_eq!(status, 201, "{ended}");
+    for one in ended["reminders"].as_array().unwrap() {
+        let path = format!("/v1/reminders/{}", one["id"].as_str().unwrap());
+        let (status, _) = server.call(Method::DELETE, &path, None).await;
+        assert_eq!(status, 200);
+    }
+    let (status, newer) = server.call(Method::POST, "/v1/reminders/batch", Some(many("other", 250))).await;
+    assert_eq!(status, 201, "{newer}");
+    let snoozed = call(&server, &alice, json!({ "action": "update", "job_id": "walk", "priority": "high" })).await;
+    assert_eq!(snoozed["reminder"]["id"], open["id"], "{snoozed}");
+    let done = call(&server, &alice, json!({ "action": "ack" })).await;
+    assert_eq!(done["reminder"]["name"], "waiting", "{done}");
+    let none = call(&server, &alice, json!({ "action": "ack" })).await;
+    assert!(none["error"]["detail"].as_str().unwrap().contains("no reminder waits for an answer"), "{none}");
+}
+
+#[tokio::test]
+async fn today_is_the_day_of_the_user_of_the_key_and_has_what_waits_and_what_ran() {
+    let home = Home::new();
+    let server = home.serve();
+    let alice = alice(&server).await;
+    let bob = key(&server, json!({ "name": "b", "user": "bob" })).await;
+    let tokyo = json!({ "timezone": "Asia/Tokyo", "addresses": [{ "channel": "console", "address": "" }] });
+    let (status, user) = server.call(Method::PUT, "/v1/users/bob", Some(tokyo)).await;
+    assert!(status.is_success(), "{user}");
+    let day = today(&server, &bob).await;
+    assert_eq!((&day["user"], &day["timezone"]), (&json!("bob"), &json!("Asia/Tokyo")), "an empty day: {day}");
+    assert_eq!((&day["waiting_for_an_answer"], &day["ran_today"]), (&json!([]), &json!([])), "{day}");
+    let day = today(&server, &alice).await;
+    assert_eq!((&day["user"], &day["timezone"]), (&json!("alice"), &json!("Europe/Berlin")), "{day}");
+    let waiting = &day["waiting_for_an_answer"][0];
+    assert_eq!((&waiting["name"], &waiting["state"]), (&json!("waiting"), &json!("awaiting_ack")), "{day}");
+    assert_eq!(day["ran_today"][0]["message"], "Lunch", "{day}");
+    let plan = ask(&server, &alice, "prompts/get", "plan-my-day", json!({ "name": "plan-my-day" })).await;
+    let shown = plan["messages"][1]["content"]["resource"]["text"].as_str().unwrap_or_else(|| panic!("{plan}"));
+    assert!(shown.contains("waiting_for_an_answer") && shown.contains("Lunch"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_bound_key_reads_no_resource_of_another_user() {
+    let home = Home::new();
+    let server = home.serve();
+    let alice = alice(&server).await;
+    let bob = key(&server, json!({ "name": "b", "user": "bob" })).await;
+    let list = server.get("/v1/reminders?user=alice").await;
+    let id = list["reminders"][0]["id"].as_str().unwrap();
+    let uri = format!("punctual://reminders/{id}");
+    let own = ask(&server, &alice, "resources/read", &uri, json!({ "uri": uri })).await;
+    assert!(own["contents"][0]["text"].as_str().unwrap().contains("Lunch"), "{own}");
+    let foreign = ask(&server, &bob, "resources/read", &uri, json!({ "uri": uri })).await;
+    assert!(foreign["error"]["code"].is_number() && !foreign.to_string().contains("Lunch"), "{foreign}");
+    for uri in ["punctual://journal", "punctual://today"] {
+        let own = ask(&server, &alice, "resources/read", uri, json!({ "uri": uri })).await;
+        assert!(own["contents"][0]["text"].as_str().unwrap().contains(id), "{own}");
+        let foreign = ask(&server, &bob, "resources/read", uri, json!({ "uri": uri })).await;
+        assert!(foreign["contents"][0]["text"].is_string() && !foreign.to_string().contains(id), "{foreign}");
+    }
+    let plan = ask(&server, &bob, "prompts/get", "plan-my-day", json!({ "name": "plan-my-day" })).await;
+    assert!(plan["messages"][1].is_object() && !plan.to_string().contains(id), "{plan}");
 }

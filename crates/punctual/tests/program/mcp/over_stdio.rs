@@ -3,10 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use punctual_testkit::process::ended_within;
+use punctual_testkit::process::{ended_within, output};
 use serde_json::{Value, json};
 
-use crate::common::{Home, NOWHERE};
+use crate::common::{Home, NOWHERE, Ran};
 
 /// Asks `punctual mcp` at `url` line by line; its answers.
 fn ask(home: &Home, url: &str, lines: &[Value]) -> Vec<Value> {
@@ -66,6 +66,34 @@ fn the_configuration_of_assistants_is_printed_and_nothing_is_changed() {
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing is written");
     let unknown = home.run_alone(&["mcp", "install", "--client", "nobody"]);
     assert_eq!(unknown.code, Some(2), "{}", unknown.err);
+}
+
+#[test]
+fn the_printed_configuration_has_the_values_that_are_in_force() {
+    let home = Home::new();
+    let config = home.path().join("a b.toml");
+    std::fs::write(&config, "").unwrap();
+    let install = |args: &[&str], user: Option<&str>| {
+        let mut command = home.command(["mcp", "install", "--client", "cursor"]);
+        command.args(args).env("PUNCTUAL_URL", NOWHERE).env("PUNCTUAL_CONFIG", "a b.toml").current_dir(home.path());
+        command.envs(user.map(|user| ("PUNCTUAL_USER", user)));
+        let printed = Ran::of(output(&mut command)).ok();
+        let json = printed.split("\n\n").find(|part| part.starts_with('{')).unwrap();
+        let config: Value = serde_json::from_str(json).unwrap();
+        config["mcpServers"]["punctual"]["args"].clone()
+    };
+    let data_dir = home.data_dir();
+    let found = |user: &[&str]| {
+        let before = ["--config", config.to_str().unwrap(), "--data-dir", data_dir.to_str().unwrap(), "--url", NOWHERE];
+        json!([&before[..], &["mcp"], user].concat())
+    };
+    assert_eq!(install(&[], None), found(&[]));
+    assert_eq!(install(&[], Some("bob")), found(&["--user", "bob"]));
+    assert_eq!(install(&["--user", "alice"], Some("bob")), found(&["--user", "alice"]));
+    let http = home.run_alone(&["mcp", "install", "--client", "cursor", "--http", "--user", "alice"]).ok();
+    assert!(http.contains("punctual keys create assistant --user alice"), "{http}");
+    let none = home.run_alone(&["mcp", "install", "--client", "claude-desktop", "--http"]);
+    none.fails(2, &["--http", "Claude Desktop takes no HTTP server"]);
 }
 
 #[test]

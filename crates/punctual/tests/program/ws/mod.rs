@@ -5,7 +5,7 @@ mod foreign;
 mod journal;
 mod messages;
 mod same;
-mod socket;
+pub(crate) mod socket;
 
 use reqwest::Method;
 use serde_json::{Value, json};
