@@ -37,7 +37,6 @@ fn attempt(number: u32, address: &str, error: Option<&str>) -> Attempt {
         error: error.map(str::to_owned),
         message_id: None,
         key: None,
-        attempt_key: None,
     }
 }
 

@@ -31,7 +31,6 @@ fn question(number: u8, said: i64, channel: &str, address: &str, state: State) -
         error: None,
         message_id: Some(format!("{address}/m{number}")),
         key: None,
-        attempt_key: None,
     };
     let tries = Tries { reached: 1, asks: 1, attempts: 1, ..Tries::default() };
     let occurrence = Occurrence { state, tries, ..occurrence(&reminder, 1, at(said)) };

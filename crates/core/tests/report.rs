@@ -50,7 +50,6 @@ fn attempt(number: u32, to: &str, status: AttemptStatus) -> Attempt {
         error: None,
         message_id: Some(format!("M{number}")),
         key: None,
-        attempt_key: None,
     }
 }
 

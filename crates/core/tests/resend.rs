@@ -27,7 +27,6 @@ fn failed(reminder: Reminder, attempts: &[AttemptStatus]) -> Loaded {
         error: None,
         message_id: None,
         key: None,
-        attempt_key: None,
     };
     let attempts: Vec<Attempt> = (1..).zip(attempts).map(attempt).collect();
     let n_attempts = attempts.len() as u32;

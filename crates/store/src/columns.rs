@@ -482,7 +482,6 @@ pub(crate) static ATTEMPT: Table<EndedAttempt> = Table {
         "error" Text: a => a.attempt.error.as_deref(),
         "message_id" Text: a => a.attempt.message_id.as_deref(),
         "key" Text: a => a.attempt.key.as_deref(),
-        "attempt_key" Text: a => a.attempt.attempt_key.as_deref(),
     },
 };
 

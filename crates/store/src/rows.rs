@@ -459,8 +459,8 @@ pub(crate) fn occurrence<F: Fields>(from: &mut Reader<'_, F>) -> Result<Occurren
 }
 
 /// The columns that [`attempt`] reads, of a table called `a`.
-pub(crate) const ATTEMPT: &str = "a.number, a.channel, a.address, a.status, a.started_at, a.ended_at, a.error, a.message_id, a.key, \
-    a.attempt_key";
+pub(crate) const ATTEMPT: &str =
+    "a.number, a.channel, a.address, a.status, a.started_at, a.ended_at, a.error, a.message_id, a.key";
 
 /// Reads [`ATTEMPT`].
 pub(crate) fn attempt<F: Fields>(from: &mut Reader<'_, F>) -> Result<Attempt, StoreError> {
@@ -474,7 +474,6 @@ pub(crate) fn attempt<F: Fields>(from: &mut Reader<'_, F>) -> Result<Attempt, St
         error: from.maybe_owned()?,
         message_id: from.maybe_owned()?,
         key: from.maybe_owned()?,
-        attempt_key: from.maybe_owned()?,
     })
 }
 

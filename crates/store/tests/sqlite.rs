@@ -8,9 +8,7 @@ use punctual_core::change::Change;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::{Address, Reminder};
 use punctual_core::shard::Shards;
-use punctual_core::store::{
-    By, Claim, Create, Index, IndexText, JournalQuery, NewReminder, Search, Start, Store, StoreError,
-};
+use punctual_core::store::{By, Claim, Create, Index, IndexText, NewReminder, Search, Store, StoreError};
 use punctual_store::sqlite::{OpenError, Options, SqliteStore, migrate};
 use punctual_testkit::sample::{instant, once};
 
@@ -154,12 +152,14 @@ fn a_file_of_a_later_punctual_is_refused_untouched() {
 fn a_file_from_before_the_first_release_is_refused_untouched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.db");
-    let old =
-        "PRAGMA application_id = 0x70756e63; PRAGMA user_version = 1; CREATE TABLE reminder (id BLOB PRIMARY KEY)";
-    rusqlite::Connection::open(&path).unwrap().execute_batch(old).unwrap();
-    let refused = refusal(&path);
-    assert!(matches!(refused, OpenError::NotOurs { .. }), "{refused}");
-    assert!(refused.to_string().contains("before the first release"), "{refused}");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE reminder (id BLOB PRIMARY KEY)").unwrap();
+    for (id, version) in [("0x70756e63", 1), ("0x706e6374", 1), ("0x706e6374", 15)] {
+        let old = format!("PRAGMA application_id = {id}; PRAGMA user_version = {version}");
+        rusqlite::Connection::open(&path).unwrap().execute_batch(&old).unwrap();
+        let refused = refusal(&path);
+        assert!(matches!(refused, OpenError::NotOurs { .. }), "{refused}");
+        assert!(refused.to_string().contains("before the first release"), "{refused}");
+    }
     let tables: u32 = rusqlite::Connection::open(&path)
         .unwrap()
         .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))
@@ -236,79 +236,6 @@ async fn a_row_that_cannot_be_read_fails_visibly_and_stops_nobody() {
     assert_eq!(claims.to_send.iter().map(|claimed| claimed.reminder.id).collect::<Vec<_>>(), [healthy.id]);
     let trail = store.occurrences(poisoned.id, None, 1).await.unwrap().remove(0);
     assert!(trail.occurrence.state.error().unwrap().contains("cannot be read"), "{trail:?}");
-}
-
-/// A file of version 1, with a reminder's trail in it.
-#[tokio::test]
-async fn the_audit_trail_of_version_1_becomes_the_journal() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("p.db");
-    let id = once(1, instant(NOW), instant(NOW)).id;
-    let db = rusqlite::Connection::open(&path).unwrap();
-    db.execute_batch(include_str!("../src/sqlite/schema.sql")).unwrap();
-    db.execute_batch("PRAGMA user_version = 1; PRAGMA application_id = 0x706e6374").unwrap();
-    for (action, run, detail) in [("create", None, None), ("quiet", Some(1), Some("until 8")), ("fire", Some(2), None)]
-    {
-        let values = rusqlite::params![instant(NOW).as_microsecond(), action, id.as_bytes(), run, detail];
-        db.execute(
-            "INSERT INTO audit (at, actor, action, reminder_id, run, detail) VALUES (?1, 'engine', ?2, ?3, ?4, ?5)",
-            values,
-        )
-        .unwrap();
-    }
-    drop(db);
-    let store = open(&path).unwrap();
-    let page = store.journal(JournalQuery::new(Start::OLDEST, 10)).await.unwrap();
-    let lines: Vec<_> = page.entries.iter().map(|e| (e.kind.as_str(), e.run, e.data.as_deref())).collect();
-    let expect = [
-        ("reminder.created", None, None),
-        ("reminder.waiting", Some(1), Some(r#"{"why":"quiet","detail":"until 8"}"#)),
-        ("reminder.changed", Some(2), Some(r#"{"did":"fire"}"#)),
-    ];
-    assert_eq!(lines, expect);
-    assert!(page.entries.iter().all(|e| e.reminder == Some(id) && e.actor == "engine" && e.at == instant(NOW)));
-}
-
-/// The schema before keys had scopes.
-const VERSION_11: &[&str] = &[
-    include_str!("../src/sqlite/schema.sql"),
-    include_str!("../src/sqlite/migrations/2.sql"),
-    include_str!("../src/sqlite/migrations/3.sql"),
-    include_str!("../src/sqlite/migrations/4.sql"),
-    include_str!("../src/sqlite/migrations/5.sql"),
-    include_str!("../src/sqlite/migrations/6.sql"),
-    include_str!("../src/sqlite/migrations/7.sql"),
-    include_str!("../src/sqlite/migrations/8.sql"),
-    include_str!("../src/sqlite/migrations/9.sql"),
-    include_str!("../src/sqlite/migrations/10.sql"),
-    include_str!("../src/sqlite/migrations/11.sql"),
-];
-
-#[tokio::test]
-async fn keys_of_version_11_keep_their_meaning() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("p.db");
-    let db = rusqlite::Connection::open(&path).unwrap();
-    db.execute_batch(&VERSION_11.join(";\n")).unwrap();
-    db.execute_batch("PRAGMA user_version = 11; PRAGMA application_id = 0x706e6374").unwrap();
-    for (number, user, write) in [(1_u8, None, true), (2, None, false), (3, Some("ann"), true), (4, Some("ann"), false)]
-    {
-        let values = rusqlite::params![format!("key_{number}"), [number; 32], user, write, i64::from(number)];
-        db.execute(
-            "INSERT INTO api_key (id, name, hash, user, write, expires_at, created_at) VALUES (?1, 'k', ?2, ?3, ?4, NULL, ?5)",
-            values,
-        )
-        .unwrap();
-    }
-    drop(db);
-    let store = open(&path).unwrap();
-    let scopes =
-        async || -> Vec<String> { store.keys().await.unwrap().iter().map(|key| key.scopes.to_string()).collect() };
-    assert_eq!(scopes().await, ["admin", "read", "read,write", "read"]);
-    let key = store.key([3; 32]).await.unwrap().unwrap();
-    assert_eq!((key.user.as_deref(), key.prefix, key.replaced), (Some("ann"), None, None));
-    store.keys_used(vec![("key_3".into(), instant(NOW))]).await.unwrap();
-    assert_eq!(scopes().await, ["admin", "read", "read,write", "read"], "using a key changes nothing else of it");
 }
 
 #[tokio::test]

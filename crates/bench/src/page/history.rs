@@ -123,8 +123,8 @@ impl Past {
              insert into occurrence (reminder_id, run, due_at, state, at, priority, shard, lease, attempts, asks, reached) \
                select d.reminder_id, d.run, d.at - 900, 'delivered', d.at, 1, o.shard, 1, 1, 1, 1 from day d \
                join occurrence o on o.reminder_id = d.reminder_id and o.run = 1;
-             insert into attempt (reminder_id, run, number, channel, address, attempt_key, status, started_at, ended_at) \
-               select reminder_id, run, 1, 'console', '', 'bench-' || number, 'sent', at - 600, at from day;
+             insert into attempt (reminder_id, run, number, channel, address, status, started_at, ended_at) \
+               select reminder_id, run, 1, 'console', '', 'sent', at - 600, at from day;
              update reminder set last_run = {last}, total_runs = {last} - 1, last_status = 'delivered', last_run_at = {until} where {last} > 1;
              pragma wal_checkpoint(truncate)",
             day = self.day_micros(),
@@ -180,8 +180,8 @@ impl Past {
              select d.reminder_id, d.run, d.at - interval '900 microseconds', 'delivered', d.at, 1, o.shard, 1, 1, 1, 1 \
              from bench_day d join punctual.occurrence o on o.reminder_id = d.reminder_id and o.run = 1"
                 .to_owned(),
-            "insert into punctual.attempt (reminder_id, run, number, channel, address, attempt_key, status, started_at, ended_at) \
-             select reminder_id, run, 1, 'console', '', 'bench-' || write || '-' || item, 'sent', at - interval '600 microseconds', at \
+            "insert into punctual.attempt (reminder_id, run, number, channel, address, status, started_at, ended_at) \
+             select reminder_id, run, 1, 'console', '', 'sent', at - interval '600 microseconds', at \
              from bench_day"
                 .to_owned(),
             format!(

@@ -66,7 +66,6 @@ fn attempt(claimed: &Claimed, status: AttemptStatus, begun_at: Timestamp, now: T
         error: None,
         message_id: None,
         key: None,
-        attempt_key: Some(claimed.attempt_key()),
     }
 }
 

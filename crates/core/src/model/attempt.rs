@@ -24,8 +24,6 @@ pub struct Attempt {
     pub message_id: Option<String>,
     /// The key that it was sent under, where that is not its own: it went out in one message with others.
     pub key: Option<String>,
-    /// The key of this attempt alone, as its receiver was told.
-    pub attempt_key: Option<String>,
 }
 
 /// What became of an attempt.

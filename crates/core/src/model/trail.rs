@@ -48,7 +48,6 @@ impl Trail {
                 error: None,
                 message_id: sending.message_id.clone(),
                 key: None,
-                attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
             });
         }
         Self { occurrence, attempts, responses, escalated: Vec::new() }

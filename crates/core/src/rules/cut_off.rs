@@ -23,7 +23,6 @@ pub(crate) fn cut_off(occurrence: &Occurrence, now: Timestamp) -> Option<EndedAt
         error: Some(CUT_OFF.to_owned()),
         message_id: sending.message_id.clone(),
         key: None,
-        attempt_key: Some(occurrence.id.attempt_key(&sending.to, number)),
     };
     Some(EndedAttempt { occurrence: occurrence.id, attempt })
 }

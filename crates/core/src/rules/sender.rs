@@ -54,7 +54,6 @@ mod tests {
             error: None,
             message_id: None,
             key: None,
-            attempt_key: None,
         }
     }
 

@@ -41,7 +41,6 @@ mod tests {
             error: None,
             message_id: None,
             key: None,
-            attempt_key: None,
         };
         let response = |second: &i64| Response {
             occurrence: id,

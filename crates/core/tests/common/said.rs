@@ -235,10 +235,8 @@ fn plan(planned: &Planned) -> String {
 }
 
 fn attempt(of: OccurrenceId, attempt: &Attempt) -> String {
-    let Attempt { number, channel, address, status, started_at, ended_at, error, message_id, key, attempt_key } =
-        attempt;
+    let Attempt { number, channel, address, status, started_at, ended_at, error, message_id, key } = attempt;
     let to = Address::new(channel, address);
-    assert_eq!(*attempt_key, Some(of.attempt_key(&to, *number)), "the key of attempt {number}");
     let ended = ended_at.map(second).unwrap_or_default();
     let mut line = format!("attempt {number} of run {} to {to}: {status}, {} to {ended}", run(of), second(*started_at));
     line.extend(error.as_ref().map(|error| format!(" ({error})")));

@@ -14,22 +14,7 @@ use super::row::get;
 
 /// Each version's SQL; `punctual.migration` says which have been done. A version that has been released never changes: the next
 /// one adds to it.
-const VERSIONS: &[&str] = &[
-    include_str!("schema.sql"),
-    include_str!("migrations/2.sql"),
-    include_str!("migrations/3.sql"),
-    include_str!("migrations/4.sql"),
-    include_str!("migrations/5.sql"),
-    include_str!("migrations/6.sql"),
-    include_str!("migrations/7.sql"),
-    include_str!("migrations/8.sql"),
-    include_str!("migrations/9.sql"),
-    include_str!("migrations/10.sql"),
-    include_str!("migrations/11.sql"),
-    include_str!("migrations/12.sql"),
-    include_str!("migrations/13.sql"),
-    include_str!("migrations/14.sql"),
-];
+const VERSIONS: &[&str] = &[include_str!("schema.sql")];
 /// The lock by which nodes that start at once take turns. Only a role with rights on the table can take it, and reading goes on meanwhile; an
 /// advisory lock could be taken, and kept, by any role that may connect.
 const LOCK: &str = "lock table punctual.migration in share row exclusive mode";
@@ -94,7 +79,7 @@ async fn step_up(db: &Connection<'_>) -> Result<Result<MigrateReport, Refused>, 
     }
     // Looked at before anything is locked: a role that may only use the tables can start once they are there.
     let found = version(db).await?;
-    if found > 0 && !has_table(db, "functions").await? {
+    if found > 0 && is_unreleased(db).await? {
         return Ok(Err(Refused::Unreleased));
     }
     if found > known() {
@@ -185,6 +170,14 @@ pub(super) async fn version(db: &Connection<'_>) -> Result<u32, Fault> {
 
 async fn has_table(db: &Connection<'_>, name: &str) -> Result<bool, Fault> {
     let rows = db.rows(&format!("select to_regclass('punctual.{name}') is not null"), &[]).await?;
+    Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
+}
+
+/// Whether the schema was made before the first release, when versions were counted otherwise.
+async fn is_unreleased(db: &Connection<'_>) -> Result<bool, Fault> {
+    let sql = "select to_regclass('punctual.functions') is null or exists (select from pg_attribute \
+        where attrelid = to_regclass('punctual.attempt') and attname = 'attempt_key' and not attisdropped)";
+    let rows = db.rows(sql, &[]).await?;
     Ok(rows.first().map_or(Ok(false), |row| get(row, 0))?)
 }
 

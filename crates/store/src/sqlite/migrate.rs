@@ -1,4 +1,5 @@
-//! The schema inside the binary: `schema.sql` for a new file, and `migrations/2.sql` and so on for each version after it.
+//! The schema inside the binary: `schema.sql` for a new file, and `migrations/2.sql` and so on for each version after it. A version
+//! only adds, as on PostgreSQL (`postgres/migrate.rs`).
 
 use std::path::Path;
 
@@ -9,27 +10,11 @@ use super::open::{OpenError, connect, failed, lock};
 
 /// Each version's SQL; a file's `user_version` says how many have been done. A version that has been released never changes:
 /// the next one adds to it.
-const VERSIONS: &[&str] = &[
-    include_str!("schema.sql"),
-    include_str!("migrations/2.sql"),
-    include_str!("migrations/3.sql"),
-    include_str!("migrations/4.sql"),
-    include_str!("migrations/5.sql"),
-    include_str!("migrations/6.sql"),
-    include_str!("migrations/7.sql"),
-    include_str!("migrations/8.sql"),
-    include_str!("migrations/9.sql"),
-    include_str!("migrations/10.sql"),
-    include_str!("migrations/11.sql"),
-    include_str!("migrations/12.sql"),
-    include_str!("migrations/13.sql"),
-    include_str!("migrations/14.sql"),
-    include_str!("migrations/15.sql"),
-];
-/// "pnct" in ASCII: tells our files from other SQLite files.
-pub(super) const APPLICATION_ID: i32 = 0x706e_6374;
+const VERSIONS: &[&str] = &[include_str!("schema.sql")];
+/// "pntl" in ASCII: tells our files from other SQLite files.
+pub(super) const APPLICATION_ID: i32 = 0x706e_746c;
 /// The same before the first release, when versions were counted otherwise.
-const UNRELEASED_ID: i32 = 0x7075_6e63;
+const UNRELEASED_IDS: [i32; 2] = [0x7075_6e63, 0x706e_6374];
 
 /// What a migration did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +60,7 @@ pub(super) fn up(connection: &Connection, path: &Path) -> Result<MigrateReport, 
         if tables > 0 {
             return Err(not_ours("it is an SQLite file of another program"));
         }
-    } else if application == i64::from(UNRELEASED_ID) {
+    } else if UNRELEASED_IDS.map(i64::from).contains(&application) {
         return Err(not_ours("a punctual from before the first release made it; use another file"));
     } else if application != i64::from(APPLICATION_ID) {
         return Err(not_ours("it is an SQLite file of another program"));

@@ -77,14 +77,18 @@ async fn a_role_that_may_not_put_functions_in_place_can_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_schema_from_before_the_first_release_is_refused_untouched() {
     let Some(server) = Postgres::start() else { return };
-    let name = server.new_database(None);
-    server.sql(
-        &name,
-        "create schema punctual; create table punctual.migration (version integer primary key, \
-         at timestamptz not null default now()); insert into punctual.migration values (1), (2)",
-    );
-    let refused = PostgresStore::open(&server.url(&name), &machine()).await.err().unwrap().to_string();
-    assert!(refused.contains("before the first release") && refused.contains("use another database"), "{refused}");
-    let tables = "select count(*) from pg_class where relnamespace = 'punctual'::regnamespace and relkind = 'r'";
-    assert_eq!(server.sql(&name, tables), "1");
+    let later = "create table punctual.functions (program integer[], hash text); \
+        create table punctual.attempt (attempt_key text);";
+    for (more, n_tables) in [("", "1"), (later, "3")] {
+        let name = server.new_database(None);
+        let made = format!(
+            "create schema punctual; create table punctual.migration (version integer primary key, \
+             at timestamptz not null default now()); {more} insert into punctual.migration values (1), (2)"
+        );
+        server.sql(&name, &made);
+        let refused = PostgresStore::open(&server.url(&name), &machine()).await.err().unwrap().to_string();
+        assert!(refused.contains("before the first release") && refused.contains("use another database"), "{refused}");
+        let tables = "select count(*) from pg_class where relnamespace = 'punctual'::regnamespace and relkind = 'r'";
+        assert_eq!(server.sql(&name, tables), n_tables);
+    }
 }

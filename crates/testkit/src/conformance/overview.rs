@@ -244,6 +244,6 @@ async fn a_database_says_what_it_is(desk: Desk) {
     let database = desk.store.database().await.expect("the store works");
     assert!(["SQLite", "PostgreSQL", "memory"].contains(&database.kind), "{database:?}");
     if database.kind != "memory" {
-        assert!(database.bytes > 10_000 && database.schema > 10 && database.version.contains('.'), "{database:?}");
+        assert!(database.bytes > 10_000 && database.schema > 0 && database.version.contains('.'), "{database:?}");
     }
 }

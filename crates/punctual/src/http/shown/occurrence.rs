@@ -79,7 +79,7 @@ fn shown_attempts(id: OccurrenceId, attempts: Vec<punctual_core::occurrence::Att
         let own = id.idempotency_key(&address, reached);
         // A digest has the key of its first, and more.
         let leads = attempt.key.as_ref().is_none_or(|key| key.starts_with(&own));
-        let attempt_key = attempt.attempt_key.filter(|_| leads);
+        let attempt_key = leads.then(|| id.attempt_key(&address, attempt.number));
         reached += u32::from(matches!(attempt.status, AttemptStatus::Sent | AttemptStatus::Delivered));
         Attempt {
             number: attempt.number,
