@@ -136,6 +136,10 @@ async fn edit(v: &Viewer, id: &str, form: &Filled) -> Result<Result<Flash, Refus
         if form.get("seen").is_some_and(|shown| shown != seen(&now.it)) {
             return Ok(None);
         }
+        // What stands in the form as it is changes nothing.
+        let priority = input.priority.clone().filter(|priority| *priority != now.it.priority);
+        let timezone = input.timezone.clone().filter(|zone| *zone != now.it.timezone);
+        let input = ReminderInput { priority, timezone, ..input.clone() };
         v.client.if_seen(Some(&now.tag))?.update(id, &any, &input).await.map(Some)
     });
     Ok(match changed.await {
