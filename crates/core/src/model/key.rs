@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use punctual_time::words;
 
 use crate::channel::Rate;
-use crate::invalid::Invalid;
+use crate::invalid::{Faults, Invalid};
 use crate::reminder::Reminder;
 use crate::version::Version;
 
@@ -204,25 +204,24 @@ impl ApiKey {
             }
             _ => Ok(()),
         };
-        bounded("name", &self.name)?;
-        self.user.as_deref().map_or(Ok(()), |user| bounded("user", user))?;
-        for (index, channel) in self.channels.iter().enumerate() {
-            bounded(&format!("channels[{index}]"), channel)?;
-        }
+        let mut faults = Faults::default();
+        faults.note(bounded("name", &self.name));
+        faults.note(self.user.as_deref().map_or(Ok(()), |user| bounded("user", user)));
         if self.channels.len() > CHANNELS_MAX {
             let problem = format!("has {} entries; at most {CHANNELS_MAX}", self.channels.len());
-            return Err(Invalid::new("channels", problem));
+            faults.add(Invalid::new("channels", problem));
+        }
+        for (index, channel) in self.channels.iter().enumerate().take(CHANNELS_MAX) {
+            faults.note(bounded(&format!("channels[{index}]"), channel));
         }
         let beyond = [Scope::Keys, Scope::Admin].into_iter().find(|scope| self.scopes.allow(*scope));
-        match beyond.filter(|_| self.is_bound()) {
-            Some(scope) => Err(Invalid::new(
-                "scopes",
-                format!(
-                    "`{scope}` concerns everybody, and the key is bound to a user or to channels; leave out one of them"
-                ),
-            )),
-            None => Ok(()),
+        if let Some(scope) = beyond.filter(|_| self.is_bound()) {
+            let problem = format!(
+                "`{scope}` concerns everybody, and the key is bound to a user or to channels; leave out one of them"
+            );
+            faults.add(Invalid::new("scopes", problem));
         }
+        faults.finish()
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Number, Value, json};
 
-use crate::invalid::Invalid;
+use crate::invalid::{Faults, Invalid};
 use crate::span;
 
 /// The most offsets of one event, or of one scope.
@@ -153,9 +153,13 @@ pub fn read_list(field: &str, value: &Value) -> Result<Vec<Offset>, Invalid> {
     let Value::Array(values) = value else {
         return Err(Invalid::new(field, "is no list; write [60, 15] for one hour and a quarter of an hour before"));
     };
-    let read =
-        |(index, value)| Offset::read(value).map_err(|problem| Invalid::new(format!("{field}[{index}]"), problem));
-    kept(field, values.iter().enumerate().map(read).collect::<Result<_, _>>()?)
+    let (mut offsets, mut faults) = (Vec::with_capacity(values.len()), Faults::default());
+    for (index, value) in values.iter().enumerate() {
+        let read = Offset::read(value).map_err(|problem| Invalid::new(format!("{field}[{index}]"), problem));
+        offsets.extend(faults.note(read));
+    }
+    faults.finish()?;
+    kept(field, offsets)
 }
 
 /// Offsets as they are kept: each once, the one that is longest before first.

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use punctual_core::channel::SendError;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::reminder::Address;
 use punctual_engine::{ChannelStanding, ClosedGate, Receiving, Trial};
 
@@ -111,12 +111,19 @@ pub(super) async fn test(
     if !caller.uses(&name) {
         return Err(Problem::not_found(format!("this key sees no channel but {}", caller.named_channels())));
     }
-    let asked: Test = read::read(body.json_or_nothing()?, "the test", &[])?;
+    let (asked, mut faults): (Test, Faults) = read::partly(&body.json_or_nothing()?, "the test", &[])?;
     let to = Address::new(name, asked.address.unwrap_or_default());
     let text = asked.message.unwrap_or_else(|| TEST_TEXT.to_owned());
     if text.trim().is_empty() || text.len() > 4096 {
-        return Err(Invalid::new("message", "must be 1 to 4096 bytes long").into());
+        faults.add(Invalid::new("message", "must be 1 to 4096 bytes long"));
     }
+    if !faults.is_empty()
+        && let Some(channel) = app.engine.channels().get(&to.channel)
+    {
+        // What else is wrong is found as if the rest were right.
+        faults.note(channel.check_address(&to.address));
+    }
+    faults.finish()?;
     if let Some(bound) = caller.bound_to() {
         let user = app.engine.store().user(bound).await?;
         if !user.is_some_and(|user| user.addresses.contains(&to)) {
@@ -207,11 +214,11 @@ pub(super) async fn revive(
     InPath(name): InPath<String>,
     body: Input,
 ) -> Result<Response, Problem> {
-    let asked: Revive = read::read(body.json()?, "the address", &[])?;
-    let Some(address) = asked.address else {
-        return Err(Invalid::new("address", "is missing; write the address that lives again").into());
-    };
-    let to = Address::new(name, address);
+    let (asked, mut faults): (Revive, Faults) = read::partly(&body.json()?, "the address", &[])?;
+    let missing = || Invalid::missing("address", "write the address that lives again");
+    let address = faults.note(asked.address.ok_or_else(missing));
+    faults.finish()?;
+    let to = Address::new(name, address.unwrap_or_default());
     if !app.engine.revive(&to).await? {
         return Err(Problem::not_found(
             "there is no such dead address; `punctual channels dead` lists them, as does GET /v1/dead-addresses",

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use punctual_core::event;
-use punctual_core::invalid::{FAULTS_MAX, Invalid};
+use punctual_core::invalid::{FAULTS_MAX, Faults, Invalid};
 use punctual_core::model::series::read_name;
 use punctual_core::rules::event::next_starts;
 use punctual_core::schedule::{End, parse_end};
@@ -138,15 +138,20 @@ pub(super) async fn put_instance(
     body: Input,
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
-    let mut input: InstanceInput = read::read(body.json_or_nothing()?, read::WHOLE, &[])?;
+    let (mut input, mut faults): (InstanceInput, Faults) = read::partly(&body.json_or_nothing()?, read::WHOLE, &[])?;
     if input.at.take().is_some_and(|other| other != at) {
-        return Err(Invalid::new("at", format!("is not `{at}`, which the path says; leave it out")).into());
+        faults.add(Invalid::new("at", format!("is not `{at}`, which the path says; leave it out")));
     }
     let following = input.following.unwrap_or(false);
-    let Some(view) = app.engine.store().event(&key).await? else { return Err(no_such_event()) };
+    let Some(view) = app.engine.store().event(&key).await? else {
+        faults.finish()?;
+        return Err(no_such_event());
+    };
     let zone = view.event.timezone.as_ref().unwrap_or(&app.zone);
-    let change = asked_instance(input, zone, app.now())?;
-    let change = PutInstance { at: instance_of(&at)?, following, change };
+    let change = faults.note(asked_instance(input, zone, app.now())).flatten();
+    let at = faults.note(instance_of(&at)).unwrap_or_default();
+    faults.finish()?;
+    let change = PutInstance { at, following, change };
     app.engine.put_instance(&key, change, expecting.by(caller.who())).await.map_err(not_changed)?;
     answer(&app, StatusCode::OK, &key, &[]).await
 }

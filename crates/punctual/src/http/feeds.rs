@@ -143,17 +143,21 @@ pub(super) async fn import(
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
     let _permit = app.batch_permit(body.batch_weight()).await;
-    let input = body.read::<CalendarImportInput>(&[])?;
-    let missing = |field: &str, problem: &str| Invalid::new(field, format!("is missing; {problem}"));
-    let user = input.user.filter(|user| !user.is_empty()).ok_or_else(|| missing("user", "say whose calendar it is"))?;
-    must_see(&caller, &user)?;
+    let (input, mut faults) = body.partly::<CalendarImportInput>(&[])?;
+    let user = input.user.filter(|user| !user.is_empty());
+    let user = faults.note(user.ok_or_else(|| Invalid::missing("user", "say whose calendar it is")));
+    if let Some(user) = &user {
+        must_see(&caller, user)?;
+    }
     let name = input.name.unwrap_or_else(|| "calendar".into());
-    let ical = input.ical.ok_or_else(|| missing("ical", "send the calendar's text"))?;
+    let ical = faults.note(input.ical.ok_or_else(|| Invalid::missing("ical", "send the calendar's text")));
     let settings = FeedSettings {
-        alarms: alarms(input.alarms)?,
-        offsets: input.offsets.map(asked::offsets).transpose()?,
+        alarms: faults.note(alarms(input.alarms)).unwrap_or_default(),
+        offsets: faults.note(input.offsets.map(asked::offsets).transpose()).flatten(),
         message: None,
     };
+    let (user, ical) = (user.unwrap_or_default(), ical.unwrap_or_default());
+    faults.finish()?;
     let (zone, now) = (app.zone_of(&user, app.now()).await?, app.now());
     let understood = app
         .aside(move || {

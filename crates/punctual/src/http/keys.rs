@@ -133,8 +133,9 @@ pub(super) async fn rotate(
     expecting: Expecting,
     body: Input,
 ) -> Result<Response, Problem> {
-    let RotateInput { overlap } = read::read(body.json_or_nothing()?, WHOLE, &[])?;
-    let overlap = overlap.map_or(Ok(OVERLAP), |text| overlap_of(&text))?;
+    let (input, mut faults): (RotateInput, Faults) = read::partly(&body.json_or_nothing()?, WHOLE, &[])?;
+    let overlap = faults.note(input.overlap.map_or(Ok(OVERLAP), |text| overlap_of(&text))).unwrap_or(OVERLAP);
+    faults.finish()?;
     let before = app.engine.store().key_named(&id).await?.ok_or_else(no_such_key)?;
     must_cover(&caller, before.scopes, "rotate")?;
     let now = app.now();

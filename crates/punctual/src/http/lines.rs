@@ -7,15 +7,18 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use punctual_core::invalid::Invalid;
+use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::whole::{Line, LineKind, Overdue};
 use punctual_engine::Here;
 use punctual_store::line;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::App;
 use super::auth::Admin;
 use super::input::{BATCH_BYTES_MAX, Input};
 use super::problem::Problem;
+use super::read::WHOLE;
 use super::shown;
 use crate::wire::{Adopt, AdoptInput, Adopted, Differs, RefusedLine};
 
@@ -38,15 +41,15 @@ pub(super) async fn take(
     body: Input<BATCH_BYTES_MAX>,
 ) -> Result<Response, Problem> {
     let _permit = app.batch_permit(body.batch_weight()).await;
-    let Adopt { lines, overdue, check } = serde_json::from_slice(&body.0).map_err(|error| {
-        Problem::bad_request(format!("the body is not {{\"lines\":[…],\"overdue\":…,\"check\":…}}: {error}"))
-    })?;
+    let Adopt { lines, overdue, check } = match serde_json::from_slice(&body.0) {
+        Ok(asked) => asked,
+        Err(error) => return Err(unreadable(&body, &error)),
+    };
     drop(body);
-    if lines.len() > LINES_MAX {
-        let problem = format!("has {} lines; at most {LINES_MAX} fit in one request", lines.len());
-        return Err(Invalid::new("lines", problem).into());
-    }
-    let overdue: Overdue = overdue.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let mut faults = Faults::default();
+    faults.note(check_number(lines.len()));
+    let overdue = faults.note(overdue_of(overdue.as_deref())).unwrap_or_default();
+    faults.finish()?;
     let (indexes, known, refused) = app.aside(move || read(&lines)).await?;
     let mut answer = Adopted { refused, ..Adopted::default() };
     if check {
@@ -80,6 +83,39 @@ pub(super) async fn take(
         }
     }
     Ok(shown::answer(StatusCode::OK, &answer))
+}
+
+/// What is wrong with a body that serde_json cannot read.
+fn unreadable(body: &Input<BATCH_BYTES_MAX>, error: &serde_json::Error) -> Problem {
+    /// The body without the texts of its lines.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Shape {
+        lines: Option<Vec<IgnoredAny>>,
+        overdue: Option<String>,
+        #[serde(default, rename = "check")]
+        _check: bool,
+    }
+    match body.partly::<Shape>(&[]) {
+        Err(problem) => problem,
+        Ok((shape, mut faults)) => {
+            let missing = || Invalid::missing("lines", "send a list, such as the lines of GET /v1/export");
+            faults.note(shape.lines.ok_or_else(missing).and_then(|lines| check_number(lines.len())));
+            faults.note(overdue_of(shape.overdue.as_deref()));
+            faults.finish().err().unwrap_or_else(|| Invalid::new(WHOLE, error.to_string())).into()
+        }
+    }
+}
+
+fn check_number(n_lines: usize) -> Result<(), Invalid> {
+    match n_lines > LINES_MAX {
+        true => Err(Invalid::new("lines", format!("has {n_lines} lines; at most {LINES_MAX} fit in one request"))),
+        false => Ok(()),
+    }
+}
+
+fn overdue_of(word: Option<&str>) -> Result<Overdue, Invalid> {
+    word.map_or(Ok(Overdue::default()), str::parse)
 }
 
 fn count(counts: &mut BTreeMap<Cow<'static, str>, usize>, kind: LineKind) {

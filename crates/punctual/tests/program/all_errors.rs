@@ -170,3 +170,83 @@ async fn everything_that_is_asked_is_told_all_of_it_too() {
     let expect = [("colour", "unknown_field"), ("minutes", "unknown_field"), ("text", "unknown_field")];
     check(&server, Method::POST, &path("resend"), resend, &expect).await;
 }
+
+#[tokio::test]
+async fn every_place_of_a_list_and_every_part_of_an_object_is_told() {
+    let home = Home::new();
+    let server = home.serve();
+    let reminder = json!({
+        "message": "m", "schedule": { "type": "weekly", "time": "25:00", "days": ["mon", "x", 5] },
+        "escalate": [{ "after": "soon", "to": "" }, { "after": "5m", "to": "" }], "misfire": { "policy": "never", "within": "soon" },
+    });
+    let expect = [
+        ("schedule.time", "invalid"),
+        ("schedule.days[1]", "invalid"),
+        ("schedule.days[2]", "invalid"),
+        ("escalate[0].after", "invalid"),
+        ("escalate[0].to", "invalid"),
+        ("escalate[1].to", "invalid"),
+        ("misfire.policy", "invalid"),
+        ("misfire.within", "invalid"),
+    ];
+    check(&server, Method::POST, "/v1/reminders", reminder, &expect).await;
+    let event = json!({ "message": "m", "starts_at": "1h", "users": ["me"], "offsets": [60, "x", 15, {}] });
+    check(&server, Method::PUT, "/v1/events/game", event, &[("offsets[1]", "invalid"), ("offsets[3]", "invalid")])
+        .await;
+    let series =
+        json!({ "message": "m", "starts_at": "2030-01-01T10:00:00Z", "users": ["me"], "rrule": "FREQ=DAILY;COUNT=9" });
+    let (status, event) = server.call(Method::PUT, "/v1/events/series", Some(series)).await;
+    assert_eq!(status, 201, "{event}");
+    let instance =
+        json!({ "colour": 1, "starts_at": "qwrtz", "ends_at": 5, "offsets": ["x"], "cancelled": true, "at": "y" });
+    let expect = [
+        ("colour", "unknown_field"),
+        ("ends_at", "wrong_type"),
+        ("at", "invalid"),
+        ("starts_at", "invalid"),
+        ("offsets[0]", "invalid"),
+        ("cancelled", "invalid"),
+    ];
+    let path = "/v1/events/series/instances/20300102T100000";
+    check(&server, Method::PUT, path, instance, &expect).await;
+}
+
+#[tokio::test]
+async fn imports_keys_and_channels_are_told_all_of_it_too() {
+    let home = Home::new();
+    let server = home.serve();
+    let lines = json!({ "overdue": "perhaps", "check": "yes", "colour": 1 });
+    let expect = [("check", "wrong_type"), ("colour", "unknown_field"), ("lines", "missing"), ("overdue", "invalid")];
+    let (status, problem) = server.call(Method::POST, "/v1/import/lines", Some(lines)).await;
+    let found = problem["errors"].as_array().unwrap_or_else(|| panic!("{status} {problem}"));
+    let mut found: Vec<(&str, &str)> =
+        found.iter().map(|one| (one["field"].as_str().unwrap(), one["code"].as_str().unwrap())).collect();
+    found.sort_unstable();
+    assert_eq!((status.as_u16(), &found[..]), (422, &expect[..]), "{problem:#}");
+    let lines = json!({ "lines": vec![json!({}); 10_001], "overdue": "perhaps" });
+    check(&server, Method::POST, "/v1/import/lines", lines, &[("lines", "invalid"), ("overdue", "invalid")]).await;
+    let calendar = json!({ "name": 5, "alarms": "loud", "offsets": ["x", 5, "y"] });
+    let expect = [
+        ("name", "wrong_type"),
+        ("user", "missing"),
+        ("ical", "missing"),
+        ("alarms", "invalid"),
+        ("offsets[0]", "invalid"),
+        ("offsets[2]", "invalid"),
+    ];
+    check(&server, Method::POST, "/v1/import/calendar", calendar, &expect).await;
+
+    let key = json!({ "name": "", "user": " ", "scopes": ["admin"], "channels": ["console"] });
+    let expect = [("name", "invalid"), ("user", "invalid"), ("scopes", "invalid")];
+    check(&server, Method::POST, "/v1/keys", key, &expect).await;
+    let (_, key) = server.call(Method::POST, "/v1/keys", Some(json!({ "name": "k" }))).await;
+    let rotate = format!("/v1/keys/{}/rotate", key["id"].as_str().unwrap());
+    let expect = [("colour", "unknown_field"), ("overlap", "invalid")];
+    check(&server, Method::POST, &rotate, json!({ "overlap": "soon", "colour": 1 }), &expect).await;
+
+    let test = json!({ "colour": 1, "message": "", "address": "ftp://x" });
+    let expect = [("colour", "unknown_field"), ("message", "invalid"), ("address", "invalid")];
+    check(&server, Method::POST, "/v1/channels/webhook/test", test, &expect).await;
+    let expect = [("colour", "unknown_field"), ("address", "missing")];
+    check(&server, Method::POST, "/v1/channels/webhook/revive", json!({ "colour": 1 }), &expect).await;
+}

@@ -92,14 +92,18 @@ impl<'a> Input<'a> {
         let (input, zone, now) = (self, self.zone, self.now);
         let rule = match kind {
             "once" => Rule::Once { at: input.at()? },
-            "interval" => Rule::Interval {
-                every: span::parse(input.need("every", "2h")?).map_err(|problem| Invalid::new("every", problem))?,
-                anchor: match input.text("anchor", "start")? {
-                    Some(word) => word.parse()?,
-                    None => Anchor::default(),
-                },
-                origin: input.instant("origin")?.unwrap_or(now),
-            },
+            "interval" => {
+                let mut faults = Faults::default();
+                let every = input
+                    .need("every", "2h")
+                    .and_then(|text| span::parse(text).map_err(|problem| Invalid::new("every", problem)));
+                let anchor = input.text("anchor", "start").and_then(|word| word.map(str::parse::<Anchor>).transpose());
+                let (every, anchor) = (faults.note(every), faults.note(anchor).flatten().unwrap_or_default());
+                let origin = faults.note(input.instant("origin")).flatten().unwrap_or(now);
+                faults.finish()?;
+                let every = every.ok_or_else(|| Invalid::new("every", "cannot be read"))?;
+                Rule::Interval { every, anchor, origin }
+            }
             "daily" => Rule::Daily { time: input.time()? },
             "weekly" => {
                 let mut faults = Faults::default();
@@ -221,55 +225,58 @@ impl<'a> Input<'a> {
 
     /// A smart schedule by its rules.
     fn smart(&self) -> Result<Smart, Invalid> {
-        let text = self.text("text", "workdays at 8")?.unwrap_or_default();
+        let mut faults = Faults::default();
+        let text = faults.note(self.text("text", "workdays at 8")).flatten().unwrap_or_default();
         let mut rules = Vec::new();
-        for (field, rule) in self.list("rules", "FREQ=DAILY;BYHOUR=8;BYMINUTE=0")? {
-            rules.push(rule.parse::<Recurrence>().map_err(|problem| Invalid::new(field, problem))?);
+        for (field, rule) in self.list("rules", "FREQ=DAILY;BYHOUR=8;BYMINUTE=0", &mut faults) {
+            rules.extend(faults.note(rule.parse::<Recurrence>().map_err(|problem| Invalid::new(field, problem))));
         }
-        let anchor = match self.text("anchor", "2026-03-02T08:00:00")? {
-            Some(text) => local_time("anchor", text)?,
-            None => self.zone.rules().to_datetime(self.now),
-        };
+        let anchor = self.text("anchor", "2026-03-02T08:00:00");
+        let anchor = faults.note(anchor.and_then(|text| text.map(|text| local_time("anchor", text)).transpose()));
+        let anchor = anchor.flatten().unwrap_or_else(|| self.zone.rules().to_datetime(self.now));
         let mut smart = Smart::new(text, rules, anchor);
-        for (field, date) in self.list("dates", "2026-03-02T08:00:00")? {
-            smart.dates.push(local_time(&field, date)?);
+        for (field, date) in self.list("dates", "2026-03-02T08:00:00", &mut faults) {
+            smart.dates.extend(faults.note(local_time(&field, date)));
         }
+        faults.finish()?;
         smart.dates.sort_unstable();
         smart.dates.dedup();
         Ok(smart)
     }
 
     fn except(&self) -> Result<Exceptions, Invalid> {
-        let mut except = Exceptions::default();
-        let words = self.list("except", "2026-12-25")?;
+        let (mut except, mut faults) = (Exceptions::default(), Faults::default());
+        let words = self.list("except", "2026-12-25", &mut faults);
         if words.len() > EXCEPTIONS_MAX {
             return Err(Invalid::new("except", format!("has more than {EXCEPTIONS_MAX} entries")));
         }
         for (field, word) in words {
-            except.read(word).map_err(|problem| Invalid::new(field, problem))?;
+            faults.note(except.read(word).map_err(|problem| Invalid::new(field, problem)));
         }
+        faults.finish()?;
         Ok(except)
     }
 
-    /// Texts, or a single one, each with the name of its place.
-    fn list(&self, field: &str, example: &str) -> Result<Vec<(String, &'a str)>, Invalid> {
-        let wrong = |field: &str, value: &Value| {
-            Invalid::new(field, format!("is {}; write \"{field}\":[\"{example}\"]", kind_of(value)))
-        };
+    /// Texts, or a single one, each with the name of its place. Those that are no texts are noted.
+    fn list(&self, field: &str, example: &str, faults: &mut Faults) -> Vec<(String, &'a str)> {
         match self.value(field) {
-            None => Ok(Vec::new()),
-            Some(Value::String(text)) => Ok(vec![(field.to_owned(), text)]),
+            None => Vec::new(),
+            Some(Value::String(text)) => vec![(field.to_owned(), text)],
             Some(Value::Array(items)) => {
                 let item = |(index, item): (usize, &'a Value)| {
                     let place = format!("{field}[{index}]");
-                    let text = item.as_str();
                     let problem =
                         || Invalid::new(&place, format!("is {}; write text such as \"{example}\"", kind_of(item)));
-                    text.ok_or_else(problem).map(|text| (place.clone(), text))
+                    let text = faults.note(item.as_str().ok_or_else(problem));
+                    text.map(|text| (place, text))
                 };
-                items.iter().enumerate().map(item).collect()
+                items.iter().enumerate().filter_map(item).collect()
             }
-            Some(other) => Err(wrong(field, other)),
+            Some(other) => {
+                let problem = format!("is {}; write \"{field}\":[\"{example}\"]", kind_of(other));
+                faults.add(Invalid::new(field, problem));
+                Vec::new()
+            }
         }
     }
 
@@ -297,10 +304,14 @@ impl<'a> Input<'a> {
         match self.value("days") {
             None => Err(Invalid::missing("days", example)),
             Some(Value::String(word)) => day("days", &Value::String(word.clone())),
-            Some(Value::Array(words)) => words
-                .iter()
-                .enumerate()
-                .try_fold(Weekdays::NONE, |days, (index, word)| Ok(days.union(day(&format!("days[{index}]"), word)?))),
+            Some(Value::Array(words)) => {
+                let (mut days, mut faults) = (Weekdays::NONE, Faults::default());
+                for (index, word) in words.iter().enumerate() {
+                    days = days.union(faults.note(day(&format!("days[{index}]"), word)).unwrap_or(Weekdays::NONE));
+                }
+                faults.finish()?;
+                Ok(days)
+            }
             Some(other) => Err(Invalid::new("days", format!("is {}; {example}", kind_of(other)))),
         }
     }
@@ -467,6 +478,23 @@ mod tests {
             json!({"type": "smart", "rules": ["FREQ=DAILY"], "anchor": "2026-03-02T08:00:00",
                 "starts_at": "2026-03-02T23:00:00Z", "ends_at": "2026-03-10T07:00:00Z", "except": ["sun", "2026-03-04"]}),
         );
+    }
+
+    #[test]
+    fn everything_that_is_wrong_with_a_schedule_is_named() {
+        for (input, fields) in [
+            (json!({"type": "weekly", "time": "25:00", "days": ["mon", "x", 5]}), &["time", "days[1]", "days[2]"][..]),
+            (json!({"type": "interval", "every": "x", "anchor": "y", "origin": "z"}), &["every", "anchor", "origin"]),
+            (
+                json!({"type": "smart", "rules": ["FREQ=X", 1], "anchor": "x", "dates": ["y", "z"]}),
+                &["rules[1]", "rules[0]", "anchor", "dates[0]", "dates[1]"],
+            ),
+            (json!({"type": "daily", "time": "08:00", "except": ["x y", 5]}), &["except[1]", "except[0]"]),
+        ] {
+            let error = read(&input).expect_err(&input.to_string());
+            let found: Vec<String> = error.each().map(|one| one.field).collect();
+            assert_eq!(found, fields, "{input}");
+        }
     }
 
     #[test]

@@ -140,14 +140,15 @@ pub(in crate::http) fn instance(
         message: input.message,
         metadata: input.metadata.map(|map| Metadata::new(&map)),
     };
+    if is_cancelled && !(changed.is_empty() && faults.is_empty()) {
+        let problem = "is true, and other fields say how it takes place; leave one out";
+        faults.add(Invalid::new("cancelled", problem));
+    }
     faults.finish()?;
-    match (is_cancelled, changed.is_empty()) {
-        (true, true) => Ok(Some(Instance::Cancelled)),
-        (true, false) => {
-            Err(Invalid::new("cancelled", "is true, and other fields say how it takes place; leave one out"))
-        }
-        (false, true) => Ok(None),
-        (false, false) => Ok(Some(Instance::Changed(Box::new(changed)))),
+    match is_cancelled {
+        true => Ok(Some(Instance::Cancelled)),
+        false if changed.is_empty() => Ok(None),
+        false => Ok(Some(Instance::Changed(Box::new(changed)))),
     }
 }
 

@@ -217,17 +217,16 @@ impl Ack {
 }
 
 pub(super) fn misfire(given: MisfireInput) -> Result<Misfire, Invalid> {
-    let mut misfire = Misfire::default();
+    let (mut misfire, mut faults) = (Misfire::default(), Faults::default());
     match given {
         MisfireInput::Policy(word) => misfire.policy = word.known("misfire")?,
         MisfireInput::Full { policy, within } => {
-            if let Some(policy) = policy {
-                misfire.policy = policy.known("misfire.policy")?;
-            }
-            if let Some(within) = within {
-                misfire.within = span::parse(&within.0).map_err(|problem| Invalid::new("misfire.within", problem))?;
-            }
+            misfire.policy = known(policy, "misfire.policy", &mut faults).unwrap_or(misfire.policy);
+            let within = within.map(|within| span::parse(&within.0)).transpose();
+            let within = faults.note(within.map_err(|problem| Invalid::new("misfire.within", problem)));
+            misfire.within = within.flatten().unwrap_or(misfire.within);
         }
     }
+    faults.finish()?;
     Ok(misfire)
 }
