@@ -145,8 +145,9 @@ pub(super) async fn put_instance(
     let zone = view.event.timezone.as_ref().unwrap_or(&app.zone);
     let change = asked_instance(input, zone, app.now())?;
     let change = PutInstance { at: instance_of(&at)?, following, change };
-    app.engine.put_instance(&key, change, expecting.by(caller.who())).await.map_err(not_changed)?;
-    answer(&app, StatusCode::OK, &key, &[]).await
+    let put = app.engine.put_instance(&key, change, expecting.by(caller.who())).await.map_err(not_changed)?;
+    let dropped = put.done.into_iter().flat_map(|done| done.dropped).collect::<Vec<_>>();
+    answer(&app, StatusCode::OK, &key, &dropped).await
 }
 
 /// Cancels one instance of a series: its reminders are withdrawn.
