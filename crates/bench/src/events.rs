@@ -87,6 +87,8 @@ async fn measure(args: &Args, place: &Place, mut http: Http, clock: &dyn Clock) 
         let session = Session::open(&place.url(), &machine()).await?;
         let took = upserts_in_sql(n, &session, start, clock).await?;
         row(&mut report, "sql", "written in SQL in one transaction, and planned", took);
+        let took = upserts_in_sql(n, &session, later, clock).await?;
+        row(&mut report, "sql_moved", "moved in SQL in one transaction, and planned", took);
         let (commits, effects) = moves_in_sql(args, &session, later, clock).await?;
         moves.row(["in SQL, the commit itself".to_owned()].into_iter().chain(commits.cells()));
         moves.row(["in SQL, from the commit until the run is there".to_owned()].into_iter().chain(effects.cells()));

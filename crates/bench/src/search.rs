@@ -48,17 +48,22 @@ pub(super) struct Args {
 /// A word that stands in so many of the messages.
 pub(super) struct Planted {
     word: &'static str,
-    /// In every so many; 0 is none.
+    /// In every so many; 0 is none of its own.
     every: usize,
+    /// In those before this one.
+    until: usize,
 }
 
-/// None, 12, 5,000 and 400,000 of a million.
-pub(super) fn planted(rows: usize) -> [Planted; 4] {
+/// None, 12, 5,000 and 400,000 of a million; 45,000 of which the newest tenth has none; and two common words beside each other.
+pub(super) fn planted(rows: usize) -> [Planted; 6] {
+    let anywhere = |word, every| Planted { word, every, until: rows };
     [
-        Planted { word: "zeppelin", every: 0 },
-        Planted { word: "umbrella", every: (rows / 12).max(1) },
-        Planted { word: "passport", every: 200 },
-        Planted { word: "water", every: 0 },
+        anywhere("zeppelin", 0),
+        anywhere("umbrella", (rows / 12).max(1)),
+        anywhere("passport", 200),
+        anywhere("water", 0),
+        Planted { word: "vaccine", every: 20, until: rows - rows / 10 },
+        anywhere("take medicine", 0),
     ]
 }
 
@@ -70,7 +75,8 @@ pub(super) fn message(number: usize, planted: &[Planted]) -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         words.push(VOCABULARY[(state >> 33) as usize % VOCABULARY.len()]);
     }
-    let is_due = |planted: &&Planted| planted.every > 0 && number.is_multiple_of(planted.every);
+    let is_due =
+        |planted: &&Planted| planted.every > 0 && number < planted.until && number.is_multiple_of(planted.every);
     words.extend(planted.iter().filter(is_due).map(|planted| planted.word));
     // The common word.
     words.extend((number % 5 < 2).then_some("water"));
@@ -95,7 +101,8 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let mut table = Table::new(["", "hits"].into_iter().chain(Summary::COLUMNS));
     let mut measured = Vec::new();
     for planted in &planted {
-        for user in [None, Some("user-0".to_owned())] {
+        // One who has a hundredth of each word, and one who has none of most.
+        for user in [None, Some("user-0".to_owned()), Some("user-8".to_owned())] {
             let (summary, hits) = look_for(&engine, planted.word, user.as_deref(), args.rounds).await?;
             let whose = user.as_deref().map_or("everybody's".to_owned(), |user| format!("{user}'s"));
             let mut row = vec![format!("{}, {whose}", planted.word), count(hits)];
@@ -198,6 +205,9 @@ mod tests {
     fn words_stand_in_as_many_messages_as_they_should() {
         let planted = planted(1000);
         let n = |word: &str| (0..1000).filter(|number| message(*number, &planted).contains(word)).count();
-        assert_eq!((n("zeppelin"), n("umbrella"), n("passport"), n("water")), (0, 13, 5, 400));
+        assert_eq!((n("zeppelin"), n("umbrella"), n("passport"), n("water"), n("vaccine")), (0, 13, 5, 400, 45));
+        assert!((1..20).contains(&n("take medicine")), "{}", n("take medicine"));
+        let of_user = (8..1000).step_by(100).map(|number| message(number, &planted));
+        assert_eq!(of_user.filter(|text| text.contains("water") || text.contains("vaccine")).count(), 0);
     }
 }

@@ -391,7 +391,7 @@ pub struct EventsPut {
 pub struct EventQuery {
     /// Only those at this path or below it.
     pub scope: Option<String>,
-    /// Only those that name this user.
+    /// Only those that name this user, or a group that they belong to.
     pub user: Option<String>,
     /// Only those that start from then on: a day, from its beginning, or a time.
     pub from: Option<String>,

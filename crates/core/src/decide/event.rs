@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::change::{Change, Patch, Refused, Work};
@@ -17,6 +18,7 @@ use crate::id::ReminderId;
 use crate::invalid::Invalid;
 use crate::journal::{Data, Entry, Kind, Who};
 use crate::model::scope::Scope;
+use crate::model::series::name_of;
 use crate::model::version::Version;
 use crate::occurrence::{Occurrence, State, Why};
 use crate::reminder::{Reminder, ReminderStatus};
@@ -199,9 +201,8 @@ pub fn put(
         if let (true, Some(old), Some(new)) = (keeps_instances, &before.repeats, &mut after.repeats)
             && !old.overrides.is_empty()
         {
-            let zone = after.timezone.as_ref().unwrap_or(&by.zone);
-            let schedule = new.schedule(after.starts_at, zone, &Steps::of_request(1))?;
-            done.dropped = new.carry(&old.overrides, &schedule, zone);
+            new.follow(before);
+            done.dropped = settle_instances(&mut after, by)?;
         }
         let same = Event { updated_at: before.updated_at, ..after.clone() };
         if same == *before {
@@ -210,7 +211,7 @@ pub fn put(
         }
     }
     let was = known.map(|before| before.starts_at).filter(|was| *was != after.starts_at);
-    let dropped = done.dropped.iter().map(|at| crate::model::series::name_of(*at)).collect();
+    let dropped = done.dropped.iter().map(|at| name_of(*at)).collect();
     let data = Data::Event {
         event: after.key.clone(),
         starts_at: Some(after.starts_at),
@@ -237,6 +238,7 @@ pub fn put_instance(
     check_source(before, None)?;
     instance_named(before, &by.zone, put.at)?;
     let mut after = before.clone();
+    let dropped = settle_instances(&mut after, by)?;
     if let Some(repeats) = &mut after.repeats {
         repeats.set(put.at, put.following, put.change);
     }
@@ -244,7 +246,7 @@ pub fn put_instance(
     after.validate(&by.zone, &Steps::of_request(1))?;
     let mut writes = Writes::new(by.now);
     let is_changed = after.repeats != before.repeats;
-    let done = PutDone { key: after.key.clone(), is_new: false, is_changed, dropped: Vec::new() };
+    let done = PutDone { key: after.key.clone(), is_new: false, is_changed, dropped };
     if !is_changed {
         return Ok((done, None, writes));
     }
@@ -253,8 +255,8 @@ pub fn put_instance(
         starts_at: Some(after.starts_at),
         was: None,
         is_new: false,
-        instance: Some(crate::model::series::name_of(put.at)),
-        dropped: Vec::new(),
+        instance: Some(name_of(put.at)),
+        dropped: done.dropped.iter().map(|at| name_of(*at)).collect(),
         deleted: false,
     };
     writes.entries.push(entry(Kind::EventChanged, by.who.clone(), data, by.now));
@@ -296,6 +298,16 @@ pub fn put_scope(path: &Scope, is_removed: bool, n_events: u64, who: Who, now: T
         false => writes.event.scopes.push(path.clone()),
     }
     writes
+}
+
+/// Leaves an event the instances that its series has, where nobody has looked yet; returns the names of those that it has not.
+fn settle_instances(event: &mut Event, by: &ByPlanner) -> Result<Vec<DateTime>, Invalid> {
+    let Some(repeats) = event.repeats.as_ref().filter(|repeats| repeats.unchecked.is_some()) else {
+        return Ok(Vec::new());
+    };
+    let (checked, dropped) = repeats.checked(event, &by.zone, &Steps::of_request(1))?;
+    event.repeats = Some(checked);
+    Ok(dropped)
 }
 
 fn check_source(event: &Event, source: Option<&str>) -> Result<(), Invalid> {
@@ -470,12 +482,13 @@ impl<'a> Plan<'a> {
         self.finish(&stands, after, Some(event.starts_at));
     }
 
-    /// Looks whether a series that SQL has written has the instances that something is different about. They go along by their day, as those
-    /// of a series do that is put here; one whose day there is not is dropped, and the journal names it.
-    fn check_instances(&mut self, event: Event) -> Result<Event, Invalid> {
-        let Some(repeats) = event.repeats.as_ref().filter(|repeats| repeats.is_unchecked) else { return Ok(event) };
-        let zone = event.timezone.as_ref().unwrap_or(&self.by.zone);
-        let (checked, dropped) = repeats.checked(event.starts_at, zone, &Steps::of_request(1))?;
+    /// Looks whether a series that SQL has written has the instances that something is different about; the journal names those that it has
+    /// not.
+    fn check_instances(&mut self, mut event: Event) -> Result<Event, Invalid> {
+        if event.repeats.as_ref().is_none_or(|repeats| repeats.unchecked.is_none()) {
+            return Ok(event);
+        }
+        let dropped = settle_instances(&mut event, self.by)?;
         if !dropped.is_empty() {
             let data = Data::Event {
                 event: event.key.clone(),
@@ -483,12 +496,11 @@ impl<'a> Plan<'a> {
                 was: None,
                 is_new: false,
                 instance: None,
-                dropped: dropped.into_iter().map(crate::model::series::name_of).collect(),
+                dropped: dropped.into_iter().map(name_of).collect(),
                 deleted: false,
             };
             self.writes.entries.push(entry(Kind::EventChanged, self.by.who.clone(), data, self.by.now));
         }
-        let event = Event { repeats: Some(checked), ..event };
         self.writes.event.put.push(event.clone());
         Ok(event)
     }

@@ -1,6 +1,6 @@
 //! How an event repeats, and what is different about some of its instances.
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -24,8 +24,28 @@ pub struct Repeats {
     pub rule: String,
     /// What is different about some instances, in the order of their original starts.
     pub overrides: Vec<Override>,
-    /// SQL has written it: a node has yet to look whether the series has these instances.
-    pub is_unchecked: bool,
+    /// Nobody has looked yet whether the series has these instances.
+    pub unchecked: Option<Unchecked>,
+}
+
+/// What must be known to find the instances of a changed series, until somebody has looked ([`Repeats::checked`]).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unchecked {
+    /// The series that named the instances; `None`: this one.
+    pub was: Option<Was>,
+    /// The instances that were named after the series had changed, by names of its own.
+    pub named: Vec<DateTime>,
+}
+
+/// A series as it was before it changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Was {
+    /// Its rule.
+    pub rule: String,
+    /// When its first instance started.
+    pub starts_at: Timestamp,
+    /// Its zone, where it had one of its own.
+    pub timezone: Option<Zone>,
 }
 
 /// What is different about an instance, or about it and all later ones.
@@ -66,7 +86,7 @@ pub struct Changed {
 impl Repeats {
     /// A series by its rule.
     pub fn new(rule: impl Into<String>, overrides: Vec<Override>) -> Self {
-        Self { rule: rule.into(), overrides, is_unchecked: false }
+        Self { rule: rule.into(), overrides, unchecked: None }
     }
 
     /// The schedule of its original starts, for an event that starts at `starts_at`, with local times in `zone`.
@@ -106,31 +126,51 @@ impl Repeats {
         self.overrides.sort_by_key(|other| (other.at, !other.following));
     }
 
-    /// Takes over what was different about instances of the series before, of which `schedule` says the new original starts: an instance is
-    /// known by its local date, because "next Tuesday is off" means the day. Returns those whose day the new series does not have.
-    pub fn carry(&mut self, before: &[Override], schedule: &Schedule, zone: &Zone) -> Vec<DateTime> {
-        let mut dropped = Vec::new();
-        let placed = before.iter().map(|old| (on_date(schedule, zone, old.at), old));
-        // An instance that the series has by its very name comes before one of the same day.
-        let (exact, others): (Vec<_>, Vec<_>) = placed.partition(|(at, old)| *at == Some(old.at));
-        for (at, old) in exact.into_iter().chain(others) {
-            let is_here =
-                |at| self.overrides.iter().any(|new: &Override| new.at == at && new.following == old.following);
-            match at {
-                Some(at) if !is_here(at) => self.overrides.push(Override { at, ..old.clone() }),
-                Some(_) => {}
-                None => dropped.push(old.at),
-            }
-        }
-        self.overrides.sort_by_key(|other| (other.at, !other.following));
-        dropped
+    /// Takes over what was different about instances of `event`'s series, which this one replaces. Which of them it has, [`Repeats::checked`]
+    /// finds.
+    pub fn follow(&mut self, event: &Event) {
+        let Some(old) = &event.repeats else { return };
+        let Event { starts_at, timezone, .. } = event;
+        let was = || Was { rule: old.rule.clone(), starts_at: *starts_at, timezone: timezone.clone() };
+        self.overrides.clone_from(&old.overrides);
+        self.unchecked = Some(match &old.unchecked {
+            // It was changed before, and nobody has looked since.
+            Some(Unchecked { was: Some(first), named }) => Unchecked { was: Some(first.clone()), named: named.clone() },
+            _ => Unchecked { was: Some(was()), named: Vec::new() },
+        });
     }
 
-    /// The series as it is once somebody has looked whether it has the instances that SQL has named, and which those are that it has not.
-    pub fn checked(&self, starts_at: Timestamp, zone: &Zone, steps: &Steps) -> Result<(Self, Vec<DateTime>), Invalid> {
-        let schedule = self.schedule(starts_at, zone, steps)?;
-        let mut checked = Self::new(self.rule.clone(), Vec::new());
-        let dropped = checked.carry(&self.overrides, &schedule, zone);
+    /// The series with the instances that it has, and the names of those that it has not, with local times in `zone`.
+    ///
+    /// An instance that it has by the very name is meant. One that was named before the series changed goes along by its day, because "next
+    /// Tuesday is off" means the day: the second one of an old day becomes the second one of that day. Two never become one.
+    pub fn checked(&self, event: &Event, zone: &Zone, steps: &Steps) -> Result<(Self, Vec<DateTime>), Invalid> {
+        let own = |timezone: &Option<Zone>| timezone.as_ref().unwrap_or(zone).clone();
+        let (new_zone, unchecked) = (own(&event.timezone), self.unchecked.clone().unwrap_or_default());
+        let schedule = self.schedule(event.starts_at, &new_zone, steps)?;
+        // What a rule named that cannot be read is found by its very name alone.
+        let before = unchecked.was.and_then(|was| {
+            let zone = own(&was.timezone);
+            let schedule = Self::new(was.rule, Vec::new()).schedule(was.starts_at, &zone, steps).ok()?;
+            Some((schedule, zone))
+        });
+        let is_own = |other: &&Override| starts(&schedule, &new_zone, other.at, steps).next() == Some(other.at);
+        let (exact, others): (Vec<_>, Vec<_>) = self.overrides.iter().partition(is_own);
+        let mut checked = Self::new(self.rule.clone(), exact.into_iter().cloned().collect());
+        let mut dropped = Vec::new();
+        for other in others {
+            let is_named = unchecked.named.contains(&other.at);
+            let at = before.as_ref().filter(|_| !is_named).and_then(|(old, old_zone)| {
+                let of_day = |schedule, zone| starts_on(schedule, zone, other.at.date(), steps);
+                of_day(old, old_zone).zip(of_day(&schedule, &new_zone)).find(|(was, _)| *was == other.at)
+            });
+            let is_there = |at| checked.overrides.iter().any(|new| new.at == at && new.following == other.following);
+            match at {
+                Some((_, at)) if !is_there(at) => checked.overrides.push(Override { at, ..other.clone() }),
+                _ => dropped.push(other.at),
+            }
+        }
+        checked.overrides.sort_by_key(|other| (other.at, !other.following));
         Ok((checked, dropped))
     }
 
@@ -138,8 +178,15 @@ impl Repeats {
     pub fn to_stored(&self) -> String {
         let overrides: Vec<Value> = self.overrides.iter().map(Override::to_value).collect();
         let mut fields = json!({ "rule": self.rule, "instances": overrides });
-        if self.is_unchecked {
+        if let Some(Unchecked { was, named }) = &self.unchecked {
             fields["unchecked"] = true.into();
+            if let Some(Was { rule, starts_at, timezone }) = was {
+                let timezone = timezone.as_ref().map(Zone::name);
+                fields["was"] = json!({ "rule": rule, "starts_at": starts_at.to_string(), "timezone": timezone });
+            }
+            if !named.is_empty() {
+                fields["named"] = named.iter().map(|at| name_of(*at)).collect();
+            }
         }
         fields.to_string()
     }
@@ -153,26 +200,48 @@ impl Repeats {
         let overrides = value["instances"].as_array().unwrap_or(&none);
         let mut overrides = overrides.iter().map(Override::from_value).collect::<Result<Vec<_>, _>>()?;
         overrides.sort_by_key(|other| (other.at, !other.following));
-        let is_unchecked = value["unchecked"].as_bool().unwrap_or_default();
-        Ok(Self { rule, overrides, is_unchecked })
+        let unchecked = match value["unchecked"].as_bool() {
+            Some(true) => Some(Unchecked::read(&value)?),
+            _ => None,
+        };
+        Ok(Self { rule, overrides, unchecked })
     }
 }
 
-/// The original start that `schedule` has at this local time, or else on this local date.
-fn on_date(schedule: &Schedule, zone: &Zone, at: DateTime) -> Option<DateTime> {
-    let midnight = at.date().at(0, 0, 0, 0);
-    let local = |time: DateTime| zone.rules().to_timestamp(time).ok();
-    let before = |at: Timestamp| at.checked_sub(SignedDuration::from_nanos(1)).ok();
-    let next = |from: DateTime| {
-        let next = schedule.next_after(zone, before(local(from)?)?)?;
-        Some(zone.rules().to_datetime(next)).filter(|next| next.date() == at.date())
-    };
-    next(at).filter(|next| *next == at).or_else(|| next(midnight))
+impl Unchecked {
+    fn read(value: &Value) -> Result<Self, Invalid> {
+        let wrong = |problem: String| Invalid::new("rrule", problem);
+        let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_default();
+        let was = match &value["was"] {
+            Value::Null => None,
+            was => Some(Was {
+                rule: text(&was["rule"]),
+                starts_at: text(&was["starts_at"]).parse().map_err(|error| wrong(format!("{error}")))?,
+                timezone: was["timezone"].as_str().map(Zone::named).transpose()?,
+            }),
+        };
+        let named = value["named"].as_array().into_iter().flatten();
+        let named = named.map(|name| read_name(&text(name)).map_err(wrong)).collect::<Result<_, _>>()?;
+        Ok(Self { was, named })
+    }
+}
+
+/// The original local starts that `schedule` has from this local time on, as far as `steps` reach.
+fn starts(schedule: &Schedule, zone: &Zone, from: DateTime, steps: &Steps) -> impl Iterator<Item = DateTime> {
+    let from = zone.rules().to_timestamp(from).ok().and_then(|at| at.checked_sub(SignedDuration::from_nanos(1)).ok());
+    let first = from.and_then(|from| schedule.next_within(zone, from, steps));
+    std::iter::successors(first, move |at| schedule.next_within(zone, *at, steps))
+        .map(|at| zone.rules().to_datetime(at))
+}
+
+/// Those of one local date.
+fn starts_on(schedule: &Schedule, zone: &Zone, date: Date, steps: &Steps) -> impl Iterator<Item = DateTime> {
+    starts(schedule, zone, date.at(0, 0, 0, 0), steps).take_while(move |at| at.date() == date)
 }
 
 /// Whether `schedule` has an original start at this local time.
 pub fn has(schedule: &Schedule, zone: &Zone, at: DateTime) -> bool {
-    on_date(schedule, zone, at) == Some(at)
+    starts(schedule, zone, at, &Steps::of_request(1)).next() == Some(at)
 }
 
 impl Override {

@@ -204,7 +204,7 @@ pub struct SlotView {
 pub struct EventQuery {
     /// Only those at this path and below it.
     pub scope: Option<Path>,
-    /// Only those with this user.
+    /// Only those that name this user, or a group with them.
     pub user: Option<String>,
     /// Only those that start then or later, or repeat.
     pub from: Option<Timestamp>,

@@ -8,7 +8,7 @@ use jiff::civil::DateTime;
 use punctual_core::event::{Event, Repeats};
 use punctual_core::group::{Group, Mode};
 use punctual_core::model::offset::read_list;
-use punctual_core::model::series::{Override, has};
+use punctual_core::model::series::{Override, has, name_of};
 use punctual_core::reminder::{Address, Metadata, Misfire, MisfirePolicy, OnUnknown, Priority};
 use punctual_core::rules::event::{Around, Wanted, next_starts, wanted};
 use punctual_core::scope::Scope;
@@ -359,27 +359,110 @@ fn a_wrong_event_is_told_what_is_wrong() {
     assert_eq!(game(fine).validate(&zone, &Steps::of_request(1)), Ok(()));
 }
 
+/// What becomes of the series `before` when `after` follows it: its instances with what is different about them, and those that are dropped.
+fn carried(before: Value, after: Value) -> (Repeats, Vec<DateTime>) {
+    let mut after = game(after);
+    after.repeats.as_mut().unwrap().follow(&game(before));
+    after.repeats.as_ref().unwrap().checked(&after, &Zone::utc(), &Steps::of_request(1)).unwrap()
+}
+
 #[test]
 fn what_is_different_about_instances_goes_along_by_day() {
-    let zone = Zone::utc();
     let day = |text: &str| -> DateTime { text.parse().unwrap() };
-    let event = game(json!({"rrule": "FREQ=WEEKLY;BYDAY=TU", "starts_at": "19:00"}));
-    let mut repeats = event.repeats.clone().unwrap();
-    let schedule = repeats.schedule(event.starts_at, &zone, &Steps::of_request(1)).unwrap();
-    let before = [
-        json!({"at": "20260317T180000", "cancelled": true}),
-        json!({"at": "20260324T180000", "starts_at": "2026-03-25T08:00:00Z", "message": "later"}),
-        json!({"at": "20260326T180000", "cancelled": true}),
-    ]
-    .map(|value| Override::from_value(&value).unwrap());
-    let dropped = repeats.carry(&before, &schedule, &zone);
+    let before = json!({"rrule": "FREQ=WEEKLY;BYDAY=TU", "starts_at": "18:00", "instances": [
+        {"at": "20260317T180000", "cancelled": true},
+        {"at": "20260324T180000", "starts_at": "2026-03-25T08:00:00Z", "message": "later"},
+        {"at": "20260326T180000", "cancelled": true},
+    ]});
+    let after = json!({"rrule": "FREQ=WEEKLY;BYDAY=TU", "starts_at": "19:00"});
+    let (repeats, dropped) = carried(before.clone(), after.clone());
     assert_eq!(dropped, [day("2026-03-26T18:00")], "the series has no Thursday");
     let names: Vec<_> = repeats.overrides.iter().map(|other| other.at).collect();
     assert_eq!(names, [day("2026-03-17T19:00"), day("2026-03-24T19:00")]);
-    assert_eq!(repeats.overrides[1].change, before[1].change, "where it was put, it stays");
-    assert!(has(&schedule, &zone, day("2026-03-17T19:00")) && !has(&schedule, &zone, day("2026-03-17T18:00")));
+    let put = &game(before).repeats.unwrap().overrides[1].change;
+    assert_eq!(repeats.overrides[1].change, *put, "where it was put, it stays");
+    let event = game(after);
+    let schedule = repeats.schedule(event.starts_at, &Zone::utc(), &Steps::of_request(1)).unwrap();
+    let has = |at: &str| has(&schedule, &Zone::utc(), day(at));
+    assert!(has("2026-03-17T19:00") && !has("2026-03-17T18:00"));
     let kept = repeats.to_stored();
     assert_eq!(Repeats::from_stored(&kept), Ok(repeats), "{kept}");
+}
+
+/// The rule and the start before and after; the instances that are off, then those that are off after, and those that are dropped.
+type Carried<'a> = (&'a str, &'a str, &'a str, &'a str, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
+
+#[test]
+fn each_of_several_instances_a_day_goes_along_and_two_never_become_one() {
+    let twice = |hours: &str| format!("FREQ=DAILY;BYHOUR={hours}");
+    let rows: &[Carried<'_>] = &[
+        (&twice("8,20"), "08:00", &twice("9,21"), "09:00", &["20T20"], &["20T21"], &[]),
+        (&twice("8,20"), "08:00", &twice("9,21"), "09:00", &["20T08", "20T20"], &["20T09", "20T21"], &[]),
+        (&twice("8,20"), "08:00", &twice("19,23"), "19:00", &["20T20"], &["20T23"], &[]),
+        // The day has one fewer.
+        (&twice("8,20"), "08:00", &twice("9"), "09:00", &["20T08", "20T20"], &["20T09"], &["20T20"]),
+        // It has one of this name.
+        (&twice("8,20"), "08:00", &twice("20,22"), "20:00", &["20T20"], &["20T20"], &[]),
+        (&twice("8,20"), "08:00", &twice("20,22"), "20:00", &["20T08", "20T20"], &["20T20"], &["20T08"]),
+        ("FREQ=HOURLY", "18:00", "FREQ=HOURLY", "18:30", &["20T10", "20T11"], &["20T1030", "20T1130"], &[]),
+        ("FREQ=HOURLY", "18:30", "FREQ=HOURLY", "18:00", &["20T1030", "20T1130"], &["20T10", "20T11"], &[]),
+        ("FREQ=HOURLY", "18:00", "FREQ=DAILY", "18:00", &["20T10", "20T18"], &["20T18"], &["20T10"]),
+        // Nobody knows which one was meant.
+        (&twice("8,20"), "08:00", &twice("9,21"), "09:00", &["20T12"], &[], &["20T12"]),
+        ("FREQ=NEVER", "08:00", &twice("8,20"), "08:00", &["20T08", "20T12"], &["20T08"], &["20T12"]),
+    ];
+    let name = |short: &&str| format!("202603{short:0<9}");
+    for (rule_before, from_before, rule, from, off, expect, expect_dropped) in rows {
+        let instances: Vec<Value> = off.iter().map(|at| json!({"at": name(at), "cancelled": true})).collect();
+        let before = json!({"rrule": rule_before, "starts_at": from_before, "instances": instances});
+        let (repeats, dropped) = carried(before, json!({"rrule": rule, "starts_at": from}));
+        let found: Vec<String> = repeats.overrides.iter().map(|other| name_of(other.at)).collect();
+        let dropped: Vec<String> = dropped.into_iter().map(name_of).collect();
+        let [expect, expect_dropped] = [expect, expect_dropped].map(|names| names.iter().map(name).collect::<Vec<_>>());
+        assert_eq!(
+            (found, dropped),
+            (expect, expect_dropped),
+            "{rule_before} {from_before}, then {rule} {from}: {off:?}"
+        );
+    }
+}
+
+#[test]
+fn an_instance_that_was_just_named_is_meant_by_its_very_name() {
+    let event = |stored: Value| {
+        let mut event = game(json!({"rrule": "FREQ=HOURLY", "starts_at": "18:30"}));
+        event.repeats = Some(Repeats::from_stored(&stored.to_string()).unwrap());
+        event
+    };
+    let off = |at: &str| json!({"at": at, "cancelled": true});
+    let was = json!({"rule": "FREQ=HOURLY", "starts_at": "2026-03-10T18:00:00Z", "timezone": null});
+    let rows = [
+        (json!({"instances": [off("20260320T103000")]}), "20260320T103000", ""),
+        (json!({"instances": [off("20260320T100000")]}), "", "20260320T100000"),
+        (json!({"instances": [off("20260320T100000")], "was": was}), "20260320T103000", ""),
+        (
+            json!({"instances": [off("20260320T100000")], "was": was, "named": ["20260320T100000"]}),
+            "",
+            "20260320T100000",
+        ),
+        // It comes before one that would become the same.
+        (
+            json!({"instances": [off("20260320T100000"), off("20260320T103000")], "was": was, "named": ["20260320T103000"]}),
+            "20260320T103000",
+            "20260320T100000",
+        ),
+    ];
+    for (mut stored, expect, expect_dropped) in rows {
+        (stored["rule"], stored["unchecked"]) = (json!("FREQ=HOURLY"), json!(true));
+        let event = event(stored.clone());
+        let repeats = event.repeats.as_ref().unwrap();
+        assert_eq!(Repeats::from_stored(&repeats.to_stored()).as_ref(), Ok(repeats), "{stored}");
+        let (repeats, dropped) = repeats.checked(&event, &Zone::utc(), &Steps::of_request(1)).unwrap();
+        let found: String = repeats.overrides.iter().map(|other| name_of(other.at)).collect();
+        let dropped: String = dropped.into_iter().map(name_of).collect();
+        assert_eq!((found.as_str(), dropped.as_str()), (expect, expect_dropped), "{stored}");
+        assert_eq!(repeats.unchecked, None);
+    }
 }
 
 #[test]

@@ -139,9 +139,10 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
             lines.extend(dead.into_iter().filter(|dead| is_theirs(&dead.address)).map(Line::DeadAddress));
         }
         Section::Scopes => {
-            // They belong to applications, and not to a person.
-            if user.is_none() {
-                let scopes = store.scopes(None, after.parse().ok(), AT_ONCE).await?;
+            // A person has those below their own; the others belong to applications.
+            let own = user.map(Path::of_user);
+            if own != Some(None) {
+                let scopes = store.scopes(own.flatten(), after.parse().ok(), AT_ONCE).await?;
                 next = scopes.last().map(|scope| scope.path.to_string());
                 lines.extend(scopes.into_iter().map(Line::Scope));
             }

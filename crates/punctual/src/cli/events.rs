@@ -24,6 +24,8 @@ Examples:
   punctual events remove game:42
   punctual events import games.jsonl";
 
+/// How many events the server gives at once.
+const PAGE: usize = 500;
 /// How many events of a file are written in one transaction.
 const IMPORTED_AT_ONCE: usize = 1000;
 
@@ -79,7 +81,7 @@ struct ListArgs {
     /// Only those at this path or below it
     #[arg(long, value_name = "PATH")]
     scope: Option<String>,
-    /// Only those that name this user
+    /// Only those that name this user, or a group that they belong to
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// Only those that start from then on
@@ -88,6 +90,9 @@ struct ListArgs {
     /// Only those that start until then
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
+    /// How many at most [default: all]
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -201,15 +206,23 @@ async fn moved(event: Event, to: String, context: &Context) -> anyhow::Result<Ev
 }
 
 async fn list(args: &ListArgs, context: &Context) -> anyhow::Result<()> {
-    let query = EventQuery {
+    let n_max = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let mut query = EventQuery {
         scope: args.scope.clone(),
         user: args.user.clone(),
         from: args.from.clone(),
         to: args.until.clone(),
-        limit: Some(500),
+        limit: Some(n_max.min(PAGE)),
         cursor: None,
     };
-    let page = context.client.events(&query).await?;
+    let mut page = context.client.events(&query).await?;
+    while page.next_cursor.is_some() && page.events.len() < n_max {
+        query.limit = Some((n_max - page.events.len()).min(PAGE));
+        query.cursor = page.next_cursor.take();
+        let next = context.client.events(&query).await?;
+        page.events.extend(next.events);
+        page.next_cursor = next.next_cursor;
+    }
     if context.json {
         return print_json(&page);
     }
@@ -223,7 +236,7 @@ async fn list(args: &ListArgs, context: &Context) -> anyhow::Result<()> {
     for event in &page.events {
         table.push(row(event, &zone, now));
     }
-    let rest = if page.next_cursor.is_some() { "… and more\n" } else { "" };
+    let rest = if page.next_cursor.is_some() { "There are more; --limit shows more of them.\n" } else { "" };
     print(&format!("{}{rest}", table.render(context.paint)))
 }
 
@@ -259,7 +272,7 @@ async fn shown(event: &Event, context: &Context) -> anyhow::Result<()> {
     event
         .dropped_instances
         .iter()
-        .for_each(|at| line("dropped", &format!("{at}: the series has no such day any more")));
+        .for_each(|at| line("dropped", &format!("{at}: the series has no such instance any more")));
     if !event.next.is_empty() {
         line("next", &event.next.iter().map(|at| when::local(*at, &zone, now)).collect::<Vec<_>>().join(", "));
     }

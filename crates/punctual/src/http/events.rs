@@ -152,8 +152,9 @@ pub(super) async fn put_instance(
     let at = faults.note(instance_of(&at)).unwrap_or_default();
     faults.finish()?;
     let change = PutInstance { at, following, change };
-    app.engine.put_instance(&key, change, expecting.by(caller.who())).await.map_err(not_changed)?;
-    answer(&app, StatusCode::OK, &key, &[]).await
+    let put = app.engine.put_instance(&key, change, expecting.by(caller.who())).await.map_err(not_changed)?;
+    let dropped = put.done.into_iter().flat_map(|done| done.dropped).collect::<Vec<_>>();
+    answer(&app, StatusCode::OK, &key, &dropped).await
 }
 
 /// Cancels one instance of a series: its reminders are withdrawn.

@@ -39,6 +39,30 @@ async fn a_reminder_is_kept_in_postgres_and_delivered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_the_extension_for_search_every_door_says_what_to_do_and_everything_else_works() {
+    let Some(postgres) = Postgres::start() else { return };
+    let database = postgres.new_database(None);
+    let url = postgres.url(&database);
+    let home = Home::new();
+    let server = home.serve_with(&[("PUNCTUAL_DATABASE_URL", &url)]);
+    // A server of tests is not durable, which it says as well.
+    let doctor = || home.run(&["doctor", "--database", &url]).out;
+    assert!(!doctor().contains("pg_trgm"));
+    postgres.sql(&database, "drop extension pg_trgm cascade");
+    let words = "create extension pg_trgm";
+    let looked = doctor();
+    assert!(looked.contains("search") && looked.contains(words), "{looked}");
+    home.run(&["add", "call mom", "--in", "2h"]).ok();
+    assert!(home.run(&["list"]).ok().contains("call mom"));
+    home.run(&["list", "mom"]).fails(1, &[words]);
+    let (status, problem) = server.call(reqwest::Method::GET, "/v1/reminders?q=mom", None).await;
+    assert_eq!((status.as_u16(), &problem["code"]), (501, &serde_json::json!("missing")), "{problem}");
+    assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(words)), "{problem}");
+    postgres.sql(&database, words);
+    assert!(home.run(&["list", "mom"]).ok().contains("call mom"), "at once: newest texts need no index");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn of_two_builds_of_one_version_the_last_started_puts_its_functions_in_place_and_says_so_once() {
     let Some(postgres) = Postgres::start() else { return };
     let database = postgres.new_database(None);

@@ -203,6 +203,32 @@ async fn each_due_task_is_reminded_of_once_and_bad_ones_are_named() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_without_a_key_are_told_once_and_hide_no_others() {
+    for app in App::each() {
+        app.sql("drop table tasks");
+        app.sql(
+            "create table tasks (id bigint, title text, owner text, due_date text, reminder_sent_at text, status text)",
+        );
+        app.fill(5);
+        let soon = now() + Duration::from_secs(60);
+        for _ in 0..3 {
+            app.sql(&format!("insert into tasks values (null, 'Nameless', 'ann', '{soon}', null, 'open')"));
+        }
+        let home = Home::new();
+        let server = serve(&home, &Kept::everywhere()[0], &config(&home, &app, "batch = 3"));
+        let (_, tested) = server.call(Method::POST, "/v1/watches/tasks/test", None).await;
+        assert_eq!((&tested["n_due"], tested["bad"].as_array().unwrap().len()), (&json!(5), 3), "{tested}");
+        let first = run(&server).await;
+        assert_eq!(counts(&first), [8, 5, 0, 3, 0], "{first}");
+        assert_eq!(reminded(&server).await, [1, 2, 3, 4, 5]);
+        assert_eq!(counts(&run(&server).await), [3, 0, 0, 3, 0]);
+        let path = format!("/v1/watches/tasks/runs/{}", first["run_id"].as_str().unwrap());
+        let shown = server.get(&path).await;
+        assert!(shown["bad"][0]["problem"].as_str().unwrap().starts_with("is NULL"), "{shown}");
+    }
+}
+
 fn ran(home: &Home, server: &Server, args: &[&str]) -> Ran {
     let mut command = home.command(args);
     command.env("PUNCTUAL_URL", &server.url).env("PUNCTUAL_API_KEY", &server.key);
@@ -228,6 +254,10 @@ async fn the_command_line_lists_tests_and_runs_watches() {
     app.sql("update tasks set reminder_sent_at = null, owner = '' where id = 2");
     let failed = watches(&["run", "tasks"]);
     assert_eq!(failed.code, Some(1), "a bad row is a failure: {}", failed.out);
+    app.sql("update tasks set reminder_sent_at = null where id = 3");
+    let tested = watches(&["test", "tasks"]).ok();
+    assert!(tested.starts_with("1 row would be reminded of now; nothing was written."), "{tested}");
+    app.sql("update tasks set reminder_sent_at = (select reminder_sent_at from tasks where id = 1) where id = 3");
     assert!(failed.out.contains("1 seen, 0 sent, 0 skipped, 1 failed"), "{}", failed.out);
     watches(&["run", "nothing"]).fails(1, &["no such watch"]);
     watches(&["forget", "tasks"]).fails(1, &["this server's config file defines it"]);
@@ -313,6 +343,67 @@ async fn a_table_without_a_sent_column_has_a_ledger() {
         let server = serve(&home, &Kept::everywhere()[0], &file);
         assert_eq!(counts(&run(&server).await)[..2], [0, 0], "after a restart as well");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_of_ones_own_is_watched_and_its_rows_are_reminded_of_once() {
+    for index in 0..Kept::everywhere().len() {
+        for app in App::each() {
+            let (home, kept) = (Home::new(), Kept::everywhere().remove(index));
+            app.fill(5);
+            app.sql("create table people (task integer, name text)");
+            app.sql("insert into people values (1, 'ann'), (2, 'bob'), (3, 'zoe')");
+            let path = home.path().join("config.toml");
+            let query = "select t.id as task, p.name as who, t.due_date as due, t.title || '!' as title from tasks t \
+                         join people p on p.task = t.id where t.id <> 2;";
+            let watch = format!(
+                "[watches.tasks]\ndatabase = '{}'\nquery = \"{query}\"\nkey = 'task'\ndue = 'due'\nuser = 'who'\n\
+                 message = '{{title}}'\nevery = '300d'\nbatch = 1\n",
+                app.url()
+            );
+            std::fs::write(&path, watch).unwrap();
+            let server = serve(&home, &kept, path.to_str().unwrap());
+            let (_, tested) = server.call(Method::POST, "/v1/watches/tasks/test", None).await;
+            assert_eq!((&tested["n_due"], &tested["mode"]), (&json!(2), &json!("ledger")), "{tested}");
+            assert_eq!(counts(&run(&server).await), [2, 2, 0, 0, 0]);
+            assert_eq!(counts(&run(&server).await), [0, 0, 0, 0, 0], "the ledger knows them");
+            assert_eq!(reminded(&server).await, [1, 3]);
+            let zoes = server.get("/v1/reminders?user=zoe").await["reminders"][0].clone();
+            assert_eq!(zoes["message"], "Task 3!", "{zoes}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ledger_goes_along_with_an_export_and_nobody_is_reminded_twice() {
+    let Some(postgres) = Postgres::start() else { return };
+    let (from, into, app) = (Home::new(), Home::new(), App::sqlite());
+    app.fill(5);
+    let of = |home: &Home| {
+        let file = config(home, &app, "");
+        let text = std::fs::read_to_string(&file).unwrap().replace("sent = 'reminder_sent_at'\n", "");
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let server = from.serve_with(&[("PUNCTUAL_CONFIG", &of(&from))]);
+    assert_eq!(counts(&run(&server).await)[..2], [5, 5]);
+    let path = from.path().join("all.jsonl").display().to_string();
+    from.run(&["export", "--output", &path]).ok();
+    assert!(server.stop().0.success());
+    let kinds = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(kinds.lines().filter(|line| line.contains("\"line\":\"watch_ledger\"")).count(), 5, "{kinds}");
+
+    let url = postgres.url(&postgres.new_database(None));
+    let server = into.serve_with(&[("PUNCTUAL_CONFIG", &of(&into)), ("PUNCTUAL_DATABASE_URL", &url)]);
+    let taken = into.run(&["import", &path, "--apply", "--json"]).json();
+    assert_eq!((&taken["new"]["watch_ledger"], &taken["new"]["reminder"]), (&json!(5), &json!(5)), "{taken}");
+    assert_eq!(counts(&run(&server).await)[..2], [0, 0], "they were reminded of there");
+    app.sql(&format!(
+        "insert into tasks values (6, 'New', 'ann', '{}', null, 'open')",
+        now() + Duration::from_secs(60)
+    ));
+    assert_eq!(counts(&run(&server).await)[..2], [1, 1]);
+    assert_eq!(reminded(&server).await, [1, 2, 3, 4, 5, 6]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,6 +25,8 @@ pub struct CheckReport {
     pub read_only: bool,
     /// Whether dead rows are removed by the server itself.
     pub autovacuum: bool,
+    /// Whether it has the extension by which words are found.
+    pub searches: bool,
 }
 
 /// Looks at the database at `url` without changing it; servers may be using it.
@@ -45,7 +47,7 @@ async fn look(db: &Connection<'_>) -> Result<CheckReport, Fault> {
         .rows(
             "select current_setting('fsync')::bool and current_setting('full_page_writes')::bool \
              and current_setting('synchronous_commit') <> 'off', pg_is_in_recovery(), \
-             current_setting('autovacuum')::bool",
+             current_setting('autovacuum')::bool, exists (select from pg_extension e where e.extname = 'pg_trgm')",
             &[],
         )
         .await?;
@@ -58,5 +60,6 @@ async fn look(db: &Connection<'_>) -> Result<CheckReport, Fault> {
         durable: setting(0)?,
         read_only: setting(1)?,
         autovacuum: setting(2)?,
+        searches: setting(3)?,
     })
 }

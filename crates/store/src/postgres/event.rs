@@ -478,19 +478,24 @@ async fn event(db: &Connection<'_>, key: &str) -> Result<Option<EventView>, Faul
 
 async fn events(db: &Connection<'_>, query: &EventQuery) -> Result<Vec<Event>, Fault> {
     let EventQuery { scope, user, from, to, source, after, limit } = query;
+    // A user's groups are few, and are found first.
     let sql = format!(
-        "select {} from punctual.event e where not e.removed and e.key > $1 \
+        "with own as materialized (select '\"' || g.name || '\"' as word from punctual.user_group g where strpos(g.users, $3) > 0 \
+           union select '\"' || s.group_name || '\"' from punctual.rota_shift s where s.user_id = $8) \
+         select {} from punctual.event e where not e.removed and e.key > $1 \
          and ($2::text is null or e.scope = $2 or e.scope > $2 || '/' and e.scope < $2 || '0') \
-         and ($3::text is null or strpos(e.users, $3) > 0) \
+         and ($3::text is null or strpos(e.users, $3) > 0 \
+           or e.groups is not null and exists (select from own where strpos(e.groups, own.word) > 0)) \
          and ($4::timestamptz is null or e.starts_at >= $4 or e.repeats is not null) \
          and ($5::timestamptz is null or e.starts_at < $5) and ($6::text is null or e.source = $6) order by e.key limit $7",
         rows::EVENT
     );
+    let name = user.as_deref().map(clean);
     let user = user.as_ref().map(serde_json::to_string).transpose().map_err(impossible)?;
     let (from, to) = (from.map(micros), to.map(micros));
     let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
     let (after, scope) = (clean(after.as_deref().unwrap_or("")), scope.as_ref().map(Path::as_str));
-    let params: [Param<'_>; 7] = [
+    let params: [Param<'_>; 8] = [
         (&after, Type::TEXT),
         (&scope, Type::TEXT),
         (&user, Type::TEXT),
@@ -498,6 +503,7 @@ async fn events(db: &Connection<'_>, query: &EventQuery) -> Result<Vec<Event>, F
         (&to, Type::TIMESTAMPTZ),
         (&source, Type::TEXT),
         (&limit, Type::INT8),
+        (&name, Type::TEXT),
     ];
     let found = each(&db.rows(&sql, &params).await?, rows::event)?;
     // One that cannot be read is shown by its own name, with an error.

@@ -1,5 +1,7 @@
 //! Finding reminders by what became of them, and by words in their text.
 
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use punctual_core::id::ReminderId;
 use punctual_core::store::{
@@ -11,7 +13,7 @@ use uuid::Uuid;
 
 use super::batch::{BEGIN, BEGIN_READ_IN_ORDER};
 use super::fault::Fault;
-use super::pipeline::all3;
+use super::pipeline::{all3, all4, both};
 use super::pool::{Connection, Param};
 use super::read::{self, each};
 use super::row::{clean, int, micros, uuid};
@@ -23,6 +25,16 @@ use crate::rows::{self, Reader};
 const NEWEST: i64 = 10_000;
 /// Those of one user stand far apart: each is a page of the table.
 const NEWEST_OF_USER: i64 = 1000;
+/// So many more are compared where the newest say that the page is full by then: finding every text with a common word costs more.
+const COMPARED_MAX: i64 = 50_000;
+/// So many of one user, also where their newest have nothing, and the word is a common one: the index would find everybody's.
+const COMPARED_OF_USER_MAX: i64 = 10_000;
+/// A word is common that stands in so many of everybody's newest texts, of so many.
+const COMMON: (i64, i64) = (40, 2000);
+/// How far back the index is asked at first; then ten times as far, and so on. It finds in no order, so all that it finds is fetched.
+const WINDOW: i64 = 100_000;
+/// And how many times as far the next time.
+const WINDOW_GROWS: i64 = 10;
 /// Begins a transaction that finds rows by the index of groups of letters, whatever the statistics say.
 const BEGIN_BY_GROUPS: &str = "begin isolation level repeatable read, read only; set local jit = off; set local enable_seqscan = off; \
     set local enable_indexscan = off; set local enable_indexonlyscan = off";
@@ -142,62 +154,144 @@ async fn write_texts(db: &Connection<'_>, texts: &[IndexText]) -> Result<(), Fau
 }
 
 async fn find(db: &Connection<'_>, query: &FindQuery) -> Result<Hits, Fault> {
-    let escaped = query.words.as_str().replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
-    let pattern = format!("%{escaped}%");
-    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
-    let before = query.before.unwrap_or(i64::MAX);
-    let user = query.user.as_deref().map(clean);
-    let of_user = if user.is_some() { "and s.user_id = $1" } else { "and $1::text is null" };
+    let mut looking = Looking::new(query);
+    let is_of_user = looking.user.is_some();
     // No index finds a short word, so many texts are compared with it at once.
-    let n_newest = if user.is_some() && !query.words.is_short() { NEWEST_OF_USER } else { NEWEST };
-    let of: [Param<'_>; 3] = [(&user, Type::TEXT), (&before, Type::INT8), (&n_newest, Type::INT8)];
-    let with_words: [Param<'_>; 5] =
-        [of[0].clone(), of[1].clone(), of[2].clone(), (&pattern, Type::TEXT), (&limit, Type::INT8)];
-    let newest = format!(
-        "select s.number, s.reminder_id from (select s.number, s.reminder_id, s.text from punctual.search s \
-         where s.number < $2 {of_user} order by s.number desc limit $3) as s where s.text like $4 order by s.number desc limit $5"
-    );
-    let last = format!(
-        "select s.number from punctual.search s where s.number < $2 {of_user} order by s.number desc limit 1 offset $3 - 1"
-    );
-    let ready = "select to_regclass('punctual.search_trigrams') is not null, \
-        exists (select from pg_extension e where e.extname = 'pg_trgm')";
-    let ready = db.rows(ready, &[]);
-    let (((), ready, newest), last, ()) = all3(
-        all3(db.begin(BEGIN_READ_IN_ORDER), ready, db.rows(&newest, &with_words)),
-        db.rows(&last, &of),
-        db.commit(),
-    )
-    .await?;
-    let ready = each(&ready, |found| {
-        let mut from = Reader::new(found, 0);
-        Ok((from.flag()?, from.flag()?))
-    })?;
+    let n_newest = if is_of_user && !query.words.is_short() { NEWEST_OF_USER } else { NEWEST };
+    let (user, pattern) = (looking.user.clone(), looking.pattern.clone());
+    let (ready, ()) = both(ready(db, user.as_deref(), &pattern), looking.compare(db, n_newest)).await?;
     // Where only the index is missing, it is about to be made.
-    let has_index = match ready.first() {
-        Some((has_index, true)) => *has_index,
-        _ => return Err(StoreError::Missing(NO_EXTENSION.to_owned()).into()),
+    let (has_index, is_common) = match ready {
+        Ready::Without => return Err(StoreError::Missing(NO_EXTENSION.to_owned()).into()),
+        Ready::With { has_index, is_common } => (has_index, is_common),
     };
-    let mut list = each(&newest, hit)?;
-    // Where fewer were there, that was all.
-    let looked_to = each(&last, |found| Reader::new(found, 0).number())?.pop();
-    let rest = limit - i64::try_from(list.len()).unwrap_or(limit);
-    if rest == 0 {
-        let more_before = list.last().map(|(place, _)| *place);
-        return Ok(Hits { list, more_before });
+    if !has_index || query.words.is_short() {
+        return Ok(looking.hits());
     }
-    let Some(looked_to) = looked_to.filter(|_| has_index && !query.words.is_short()) else {
-        return Ok(Hits { list, more_before: looked_to });
-    };
-    let by_groups = format!(
-        "select s.number, s.reminder_id from punctual.search s where s.text like $3 and s.number < $2 {of_user} \
-         order by s.number desc limit $4"
+    let n_found = i64::try_from(looking.list.len()).unwrap_or(i64::MAX);
+    let n_max = if is_of_user { COMPARED_OF_USER_MAX } else { COMPARED_MAX };
+    // Twice as many as the page should need.
+    let n_needed = looking.rest().saturating_mul(n_newest).saturating_mul(2).checked_div(n_found).unwrap_or(i64::MAX);
+    if n_needed <= n_max {
+        looking.compare(db, n_needed).await?;
+    } else if is_of_user && is_common {
+        looking.compare(db, n_max).await?;
+    }
+    // The index finds those of one user apart from the others.
+    let mut window = if is_of_user { i64::MAX } else { WINDOW };
+    while looking.may_find_more() {
+        looking.by_groups(db, window).await?;
+        window = window.saturating_mul(WINDOW_GROWS);
+    }
+    Ok(looking.hits())
+}
+
+/// Whether words can be found.
+enum Ready {
+    /// The extension is missing.
+    Without,
+    /// It is there, and maybe the index; the words may be common among the newest texts of everybody.
+    With { has_index: bool, is_common: bool },
+}
+
+async fn ready(db: &Connection<'_>, user: Option<&str>, pattern: &str) -> Result<Ready, Fault> {
+    let (n_common, n_newest) = COMMON;
+    let sql = format!(
+        "select to_regclass('punctual.search_trigrams') is not null, \
+           exists (select from pg_extension e where e.extname = 'pg_trgm'), \
+           (select count(*) from (select s.text from punctual.search s where $1::text is not null \
+              order by s.number desc limit {n_newest}) as s where s.text like $2) >= {n_common}"
     );
-    let params: [Param<'_>; 4] = [of[0].clone(), (&looked_to, Type::INT8), (&pattern, Type::TEXT), (&rest, Type::INT8)];
-    let ((), found, ()) = all3(db.begin(BEGIN_BY_GROUPS), db.rows(&by_groups, &params), db.commit()).await?;
-    list.extend(each(&found, hit)?);
-    let more_before = list.last().filter(|_| list.len() >= query.limit).map(|(place, _)| *place);
-    Ok(Hits { list, more_before })
+    let params: [Param<'_>; 2] = [(&user, Type::TEXT), (&pattern, Type::TEXT)];
+    let ready = each(&db.rows(&sql, &params).await?, |found| {
+        let mut from = Reader::new(found, 0);
+        Ok((from.flag()?, from.flag()?, from.flag()?))
+    })?;
+    Ok(match ready.first() {
+        Some((has_index, true, is_common)) => Ready::With { has_index: *has_index, is_common: *is_common },
+        _ => Ready::Without,
+    })
+}
+
+/// A search on its way from the newest texts to the oldest.
+struct Looking<'a> {
+    user: Option<Cow<'a, str>>,
+    of_user: &'static str,
+    pattern: String,
+    limit: usize,
+    list: Vec<(i64, ReminderId)>,
+    /// The texts from there on were looked at; none when all were.
+    looked_to: Option<i64>,
+}
+
+impl<'a> Looking<'a> {
+    fn new(query: &'a FindQuery) -> Self {
+        let escaped = query.words.as_str().replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+        let user = query.user.as_deref().map(clean);
+        Self {
+            of_user: if user.is_some() { "and s.user_id = $1" } else { "and $1::text is null" },
+            user,
+            pattern: format!("%{escaped}%"),
+            limit: query.limit,
+            list: Vec::new(),
+            looked_to: Some(query.before.unwrap_or(i64::MAX)),
+        }
+    }
+
+    fn rest(&self) -> i64 {
+        i64::try_from(self.limit.saturating_sub(self.list.len())).unwrap_or(i64::MAX)
+    }
+
+    fn may_find_more(&self) -> bool {
+        self.rest() > 0 && self.looked_to.is_some()
+    }
+
+    fn hits(self) -> Hits {
+        let is_full = self.list.len() >= self.limit;
+        let more_before = if is_full { self.list.last().map(|(place, _)| *place) } else { self.looked_to };
+        Hits { list: self.list, more_before }
+    }
+
+    /// Compares the next `n` texts with the words, one by one.
+    async fn compare(&mut self, db: &Connection<'_>, n: i64) -> Result<(), Fault> {
+        let Some(before) = self.looked_to.filter(|_| self.rest() > 0) else { return Ok(()) };
+        let (of_user, rest) = (self.of_user, self.rest());
+        let of: [Param<'_>; 3] = [(&self.user, Type::TEXT), (&before, Type::INT8), (&n, Type::INT8)];
+        let with_words: [Param<'_>; 5] =
+            [of[0].clone(), of[1].clone(), of[2].clone(), (&self.pattern, Type::TEXT), (&rest, Type::INT8)];
+        let newest = format!(
+            "select s.number, s.reminder_id from (select s.number, s.reminder_id, s.text from punctual.search s \
+             where s.number < $2 {of_user} order by s.number desc limit $3) as s where s.text like $4 order by s.number desc limit $5"
+        );
+        let last = format!(
+            "select s.number from punctual.search s where s.number < $2 {of_user} order by s.number desc limit 1 offset $3 - 1"
+        );
+        let ((), found, last, ()) =
+            all4(db.begin(BEGIN_READ_IN_ORDER), db.rows(&newest, &with_words), db.rows(&last, &of), db.commit())
+                .await?;
+        self.list.extend(each(&found, hit)?);
+        // Where fewer were there, that was all.
+        self.looked_to = each(&last, |found| Reader::new(found, 0).number())?.pop();
+        Ok(())
+    }
+
+    /// Asks the index of groups of letters for what stands in the next `window` places.
+    async fn by_groups(&mut self, db: &Connection<'_>, window: i64) -> Result<(), Fault> {
+        let Some(before) = self.looked_to else { return Ok(()) };
+        let (from, rest) = (before.saturating_sub(window).max(0), self.rest());
+        let sql = format!(
+            "select s.number, s.reminder_id from punctual.search s where s.text like $3 and s.number < $2 {} {} \
+             order by s.number desc limit $4",
+            self.of_user,
+            if from > 0 { format!("and s.number >= {from}") } else { String::new() }
+        );
+        let params: [Param<'_>; 4] =
+            [(&self.user, Type::TEXT), (&before, Type::INT8), (&self.pattern, Type::TEXT), (&rest, Type::INT8)];
+        let ((), found, ()) = all3(db.begin(BEGIN_BY_GROUPS), db.rows(&sql, &params), db.commit()).await?;
+        self.list.extend(each(&found, hit)?);
+        self.looked_to = Some(from).filter(|from| *from > 0);
+        Ok(())
+    }
 }
 
 /// A place of the index, and its reminder.

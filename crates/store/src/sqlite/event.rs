@@ -376,22 +376,28 @@ fn event(db: &Connection, key: &str) -> Result<Option<EventView>, StoreError> {
 
 fn events(db: &Connection, query: &EventQuery) -> Result<Vec<Event>, StoreError> {
     let EventQuery { scope, user, from, to, source, after, limit } = query;
+    // A user's groups are few, and are found first.
     let sql = format!(
-        "SELECT {} FROM event e WHERE NOT e.removed AND e.key > ?1 \
+        "WITH own AS MATERIALIZED (SELECT '\"' || g.name || '\"' AS word FROM user_group g WHERE instr(g.users, ?3) > 0 \
+           UNION SELECT '\"' || s.group_name || '\"' FROM rota_shift s WHERE s.user_id = ?8) \
+         SELECT {} FROM event e WHERE NOT e.removed AND e.key > ?1 \
          AND (?2 IS NULL OR e.scope = ?2 OR e.scope > ?2 || '/' AND e.scope < ?2 || '0') \
-         AND (?3 IS NULL OR instr(e.users, ?3) > 0) AND (?4 IS NULL OR e.starts_at >= ?4 OR e.repeats IS NOT NULL) \
+         AND (?3 IS NULL OR instr(e.users, ?3) > 0 \
+           OR e.groups IS NOT NULL AND EXISTS (SELECT 1 FROM own WHERE instr(e.groups, own.word) > 0)) \
+         AND (?4 IS NULL OR e.starts_at >= ?4 OR e.repeats IS NOT NULL) \
          AND (?5 IS NULL OR e.starts_at < ?5) AND (?6 IS NULL OR e.source = ?6) ORDER BY e.key LIMIT ?7",
         rows::EVENT
     );
-    let user = user.as_ref().map(serde_json::to_string).transpose().map_err(impossible)?;
+    let quoted = user.as_ref().map(serde_json::to_string).transpose().map_err(impossible)?;
     let params = params![
         after.as_deref().unwrap_or(""),
         scope.as_ref().map(Path::as_str),
-        user,
+        quoted,
         from.map(micros),
         to.map(micros),
         source,
-        limit
+        limit,
+        user
     ];
     let found = collect(db, &sql, params, |row| rows::event(row))?;
     // One that cannot be read is shown by its own name, with an error.

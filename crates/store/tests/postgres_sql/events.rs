@@ -609,6 +609,47 @@ async fn a_series_that_is_moved_keeps_what_is_different_about_its_days() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_is_named_is_meant_by_its_very_name() {
+    let Some(desk) = Desk::open().await else { return };
+    let put = |minutes: i64| {
+        format!(
+            "put_event('h:1', (current_date + 1) at time zone 'UTC' + interval '{minutes} minutes', '{{0}}', message => 'x', \
+             users => '{{ann}}', timezone => 'UTC', rrule => 'FREQ=HOURLY;COUNT=24')"
+        )
+    };
+    let off = |time: &str| format!("put_instance('h:1', current_date + 1 + time '{time}', cancelled => true)");
+    let missing = "select coalesce(string_agg(h::text, ' ' order by h), '') from generate_series(0, 23) as h where not exists ( \
+        select from punctual.event_reminder r where extract(hour from r.due_at at time zone 'UTC') = h)";
+    let dropped = "select string_agg(right(d, 7), ' ' order by write, item) from punctual.journal, json_array_elements_text(data::json -> 'dropped') as d";
+    desk.call(&put(0)).await;
+    desk.call(&off("10:30")).await;
+    assert_eq!(
+        (desk.sql(missing).as_str(), desk.sql(dropped).as_str()),
+        ("", "T103000"),
+        "no other is cancelled for it"
+    );
+    desk.call(&off("10:00")).await;
+    desk.call(&off("11:00")).await;
+    assert_eq!(desk.sql(missing), "10 11");
+    // Those that were named before go along with the series, each by itself.
+    desk.call(&put(30)).await;
+    assert_eq!((desk.sql(missing).as_str(), desk.sql(dropped).as_str()), ("10 11", "T103000"));
+    // One that is named together with a move of the series is named as it is then.
+    let both = format!("select punctual.{}, punctual.{}", put(45), off("12:45"));
+    desk.sql(&both);
+    desk.plan().await;
+    assert_eq!((desk.sql(missing).as_str(), desk.sql(dropped).as_str()), ("10 11 12", "T103000"));
+    let both = format!("select punctual.{}, punctual.{}", put(50), off("13:45"));
+    desk.sql(&both);
+    desk.plan().await;
+    assert_eq!((desk.sql(missing).as_str(), desk.sql(dropped).as_str()), ("10 11 12", "T103000 T134500"));
+    // Two moves before a node has looked are one.
+    desk.sql(&format!("select punctual.{}, punctual.{}", put(20), put(10)));
+    desk.plan().await;
+    assert_eq!(desk.sql(missing), "10 11 12");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn two_who_write_the_same_new_event_at_once_write_one() {
     let Some(desk) = Desk::open().await else { return };
     let url = desk.server.url(&desk.name);

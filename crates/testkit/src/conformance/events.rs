@@ -545,6 +545,29 @@ async fn events_are_listed_by_what_they_have(desk: Desk) {
     assert_eq!(keys(EventQuery { limit: 2, after: Some("a".into()), ..every() }).await, "bc");
     assert_eq!(keys(EventQuery { scope: Some(path_of("x")), ..every() }).await, "ac");
     assert_eq!(keys(EventQuery { user: Some("an".into()), ..every() }).await, "b", "ann is another");
+    let group = |name: &str, users: &[&str]| Group {
+        name: name.into(),
+        mode: Mode::All,
+        users: users.iter().map(|user| (*user).to_owned()).collect(),
+        rota: None,
+        shifts: Vec::new(),
+        created_at: at(0),
+        updated_at: at(0),
+    };
+    for group in [group("o-c", &["zoe", "an"]), group("o", &["zoe"]), group("none", &["an"])] {
+        desk.store.put_group(group, "app".into()).await.expect("the store works");
+    }
+    let of = |key: &str, groups: &[&str]| {
+        let groups = groups.iter().map(|group| (*group).to_owned()).collect();
+        Event { users: vec![], groups, ..game(key, 3000) }
+    };
+    for event in [of("e", &["o"]), of("f", &["o", "o-c"])] {
+        put(&desk, &event, 0).await;
+    }
+    assert_eq!(keys(EventQuery { user: Some("an".into()), ..every() }).await, "bf", "by name or in a group");
+    assert_eq!(keys(EventQuery { user: Some("zoe".into()), ..every() }).await, "ef");
+    assert_eq!(keys(EventQuery { user: Some("zoe".into()), limit: 1, after: Some("e".into()), ..every() }).await, "f");
+    desk.store.remove_events(vec!["e".into(), "f".into()], None, by(1)).await.expect("they are there");
     assert_eq!(keys(EventQuery { from: Some(at(2000)), ..every() }).await, "bcd", "a series goes on");
     assert_eq!(keys(EventQuery { to: Some(at(2000)), ..every() }).await, "ad");
     assert_eq!(keys(EventQuery { source: Some("holidays".into()), ..every() }).await, "c");

@@ -96,10 +96,18 @@ impl Events for MemoryStore {
 
     async fn events(&self, query: EventQuery) -> Done<Vec<Event>> {
         let tables = self.lock();
+        let has = |name: &String, user: &String| {
+            let group = tables.groups.get(name);
+            group
+                .is_some_and(|group| group.users.contains(user) || group.shifts.iter().any(|shift| shift.user == *user))
+        };
         let is_wanted = |event: &&Event| {
             query.after.as_ref().is_none_or(|after| event.key > *after)
                 && query.scope.as_ref().is_none_or(|path| event.scope.as_ref().is_some_and(|own| own.is_within(path)))
-                && query.user.as_ref().is_none_or(|user| event.users.contains(user))
+                && query
+                    .user
+                    .as_ref()
+                    .is_none_or(|user| event.users.contains(user) || event.groups.iter().any(|name| has(name, user)))
                 && query.from.is_none_or(|from| event.starts_at >= from || event.repeats.is_some())
                 && query.to.is_none_or(|to| event.starts_at < to)
                 && (query.source.is_none() || event.source == query.source)

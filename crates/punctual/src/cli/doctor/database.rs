@@ -55,6 +55,11 @@ async fn server(url: &str) -> Vec<Check> {
         let advice = "turn it on in postgresql.conf";
         checks.push(Check::wrong("vacuum", "autovacuum is off: dead rows pile up and everything slows down", advice));
     }
+    // In an empty database the migration makes it, where it may.
+    if report.schema > 0 && !report.searches {
+        let detail = "words in reminders cannot be found: the extension pg_trgm is missing";
+        checks.push(Check::note("search", detail, "as the owner of the database run: create extension pg_trgm"));
+    }
     checks
 }
 

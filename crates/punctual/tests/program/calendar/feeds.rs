@@ -237,6 +237,20 @@ async fn much_that_vanishes_at_once_is_waited_for() {
     })
     .await;
     assert_eq!(coming(&server, "alice").await.len(), 6, "a mistake of the other side costs nothing");
+    read_now(&server, "work").await;
+    until("the second reading believes it", async || coming(&server, "alice").await == ["Event 0"]).await;
+    // Nothing at all is no different.
+    page.say(200, &calendar(&all));
+    read_now(&server, "work").await;
+    until("they are there again", async || coming(&server, "alice").await.len() == 6).await;
+    page.say(200, &calendar(&[]));
+    for n_left in [6, 0] {
+        let read_at = async || server.get("/v1/users/alice/calendars").await["calendars"][0]["read_at"].clone();
+        let before = read_at().await;
+        read_now(&server, "work").await;
+        until("it is read", async || read_at().await != before).await;
+        until("its events are as they should be", async || coming(&server, "alice").await.len() == n_left).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

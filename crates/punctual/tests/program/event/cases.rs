@@ -57,8 +57,49 @@ impl Case {
             format!("{name} => {value}")
         };
         // Only what has a default can be left out.
-        let own = self.body.iter().filter(|(name, value)| !value.is_null() || *name == "starts_at").map(argument);
+        let is_own = |name: &str| name != "instances";
+        let given = self.body.iter().filter(|(name, value)| is_own(name) && (!value.is_null() || *name == "starts_at"));
+        let own = given.map(argument);
         std::iter::once(format!("key => {}", quoted(key))).chain(own).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The arguments of `punctual.put_instance` for each instance that something is different about.
+    pub(super) fn sql_instances(&self, key: &str) -> Vec<String> {
+        let argument = |(name, value): (&String, &Value)| match (name.as_str(), value) {
+            ("offsets", value) => format!("offset_list => {}", quoted(&value.to_string())),
+            ("metadata", value) => format!("metadata => {}", quoted(&value.to_string())),
+            (name, Value::String(text)) => format!("{name} => {}", quoted(text)),
+            (name, value) => format!("{name} => {value}"),
+        };
+        let one = |instance: &Map<String, Value>| {
+            let own = instance.iter().map(argument);
+            std::iter::once(format!("key => {}", quoted(key))).chain(own).collect::<Vec<_>>().join(", ")
+        };
+        self.instances().map(one).collect()
+    }
+
+    /// The arguments of `punctual events move` and `remove` for each instance; `None` where the command line has no such option.
+    pub(super) fn cli_instances(&self, key: &str) -> Option<Vec<Vec<String>>> {
+        let one = |instance: &Map<String, Value>| {
+            let text = |name: &str| instance.get(name).and_then(Value::as_str);
+            let of = [key, "--instance", text("at")?].map(str::to_owned);
+            let own: Vec<&str> = instance.keys().map(String::as_str).filter(|name| *name != "at").collect();
+            match own[..] {
+                ["cancelled"] => Some([&["events", "remove"].map(str::to_owned)[..], &of].concat()),
+                ["starts_at"] | ["following", "starts_at"] => {
+                    let following = (own.len() > 1).then(|| "--following".to_owned());
+                    let to = text("starts_at")?.to_owned();
+                    let command = ["events", "move"].map(str::to_owned).into_iter().chain(of);
+                    Some(command.chain(following).chain([to]).collect())
+                }
+                _ => None,
+            }
+        };
+        self.instances().map(one).collect()
+    }
+
+    fn instances(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        self.body.get("instances").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
     }
 
     /// The arguments of `punctual events put`; none where the command line has no such option, or always gives one.
@@ -67,7 +108,7 @@ impl Case {
         let mut push = |option: &str, value: String| arguments.push(format!("{option}={value}"));
         for (name, value) in &self.body {
             match (name.as_str(), value) {
-                (_, Value::Null) => {}
+                (_, Value::Null) | ("instances", _) => {}
                 ("offsets", Value::Array(offsets)) if offsets.is_empty() => push("--offset", String::new()),
                 ("offsets", Value::Array(offsets)) => {
                     for offset in offsets {
@@ -128,6 +169,7 @@ pub(super) fn cases(now: Timestamp) -> Vec<Case> {
     people(&mut cases);
     messages(&mut cases);
     times(&mut cases, now);
+    instances(&mut cases, now);
     bounds(&mut cases);
     cases
 }
@@ -315,6 +357,34 @@ fn times(cases: &mut Vec<Case>, now: Timestamp) {
     for (rule, is_seen) in [("FREQ=NEVER", false), ("DTSTART:20990601T180000\nRRULE:FREQ=DAILY", false), ("", true)] {
         refused(cases, json!({ "rrule": rule }), "rrule");
         cases.last_mut().unwrap().is_for_core = !is_seen;
+    }
+}
+
+/// A series of three instances, an hour after each other.
+fn instances(cases: &mut Vec<Case>, now: Timestamp) {
+    let start = now + SignedDuration::from_hours(24);
+    let at = |minutes: i64| start + SignedDuration::from_mins(minutes);
+    let name = |minutes: i64| at(minutes).strftime("%Y%m%dT%H%M%S").to_string();
+    let moved = |minutes: i64, to: i64| json!({ "at": name(minutes), "starts_at": at(to).to_string() });
+    let following =
+        |minutes: i64, to: i64| json!({ "following": true, "at": name(minutes), "starts_at": at(to).to_string() });
+    let off = |minutes: i64| json!({ "at": name(minutes), "cancelled": true });
+    let hourly = |instances: Value| json!({ "starts_at": start.to_string(), "timezone": "UTC", "rrule": "FREQ=HOURLY;COUNT=3", "instances": instances });
+    for (given, befores) in [
+        (json!([]), &[3600, 0, -3600][..]),
+        (json!([off(60)]), &[3600, -3600]),
+        (json!([off(0), off(120)]), &[0]),
+        (json!([moved(60, 90)]), &[3600, -1800, -3600]),
+        (json!([following(60, 90)]), &[3600, -1800, -5400]),
+        (json!([following(60, 90), off(120)]), &[3600, -1800]),
+        (json!([{ "at": name(60), "offsets": [30, 15] }]), &[3600, -1800, -2700, -3600]),
+        (json!([{ "at": name(60), "message": "y" }]), &[3600, 0, -3600]),
+    ] {
+        ann(cases, hourly(given), befores);
+    }
+    for wrong in [off(30), off(180), off(-60), off(24 * 60), moved(61, 90), following(90, 100)] {
+        refused(cases, hourly(json!([wrong])), "instances");
+        cases.last_mut().unwrap().is_for_core = true;
     }
 }
 

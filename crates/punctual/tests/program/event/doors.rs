@@ -157,6 +157,14 @@ async fn batch(server: &Server, now: Timestamp) -> Door {
     door
 }
 
+/// The statement that finds the instances of an event which its series does not have.
+fn dropped(key: &str) -> String {
+    format!(
+        "select string_agg(data::json ->> 'dropped', ' ') from punctual.journal where kind = 'event.changed' \
+         and data::json ->> 'event' = '{key}' and data::json ->> 'dropped' is not null"
+    )
+}
+
 async fn sql(server: &Server, sql: &Sql<'_>, now: Timestamp) -> Door {
     let mut door = Door::new("SQL");
     for (index, case) in cases(now).into_iter().enumerate() {
@@ -169,9 +177,17 @@ async fn sql(server: &Server, sql: &Sql<'_>, now: Timestamp) -> Door {
         match sql.call("put_event", &case.sql(&key)) {
             Err(column) => door.compare(&case, &key, Err(column)),
             Ok(_) => {
+                for arguments in case.sql_instances(&key) {
+                    assert_eq!(sql.call("put_instance", &arguments), Ok("true".to_owned()));
+                }
                 let event = planned(server, &key).await;
                 match (case.is_for_core, event["error"].as_str()) {
                     (true, Some(error)) => door.compare(&case, &key, Err(error.split(':').next().unwrap().to_owned())),
+                    // The journal names what was left out, and it changes nothing.
+                    (true, None) if !sql.run(&dropped(&key)).is_empty() => {
+                        assert_eq!((slots(&event, &case).unwrap().len(), &event["instances"]), (3, &Value::Null));
+                        door.compare(&case, &key, Err("instances".to_owned()));
+                    }
                     _ => door.compare(&case, &key, slots(&event, &case)),
                 }
                 door.listen(server, &case, &key, &event).await;
@@ -185,15 +201,20 @@ async fn command_line(server: &Server, home: &Home, now: Timestamp) -> Door {
     let mut door = Door::new("command line");
     for (index, case) in cases(now).into_iter().enumerate() {
         let key = format!("c{index}");
-        let Some(arguments) = case.cli(&key) else { continue };
+        let (Some(arguments), Some(instances)) = (case.cli(&key), case.cli_instances(&key)) else { continue };
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--json"]).collect();
         if arguments.iter().any(|argument| argument.len() > 100_000) || arguments.len() > 2_000 {
             continue;
         }
         let ran = home.run(&arguments);
+        let changed = |arguments: &Vec<String>| {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            home.run(&arguments).code == Some(0)
+        };
         match ran.code {
+            Some(0) if !instances.iter().all(changed) => door.compare(&case, &key, Err("instances".to_owned())),
             Some(0) => {
-                let event: Value = serde_json::from_str(&ran.out).unwrap();
+                let event = planned(server, &key).await;
                 door.compare(&case, &key, slots(&event, &case));
                 door.listen(server, &case, &key, &event).await;
             }

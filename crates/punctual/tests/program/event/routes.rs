@@ -247,6 +247,20 @@ async fn the_command_line_writes_moves_imports_and_removes_events() {
     assert_eq!(home.run(&["events", "import", file.to_str().unwrap(), "--json"]).json(), json!({ "put": 3 }));
     let said = home.run(&["events", "list"]).ok();
     assert!(["game:1", "i0", "i2", "guild:1/channel:2", "scope's"].iter().all(|word| said.contains(word)), "{said}");
+    // More than the server gives at once.
+    let many: String = (0..600)
+        .map(|n| format!("{{\"key\":\"m{n}\",\"starts_at\":\"{START}\",\"users\":[\"bob\"],\"message\":\"x\"}}\n"))
+        .collect();
+    std::fs::write(&file, many).unwrap();
+    home.run(&["events", "import", file.to_str().unwrap()]).ok();
+    let listed = |args: &[&str]| home.run(&[&["events", "list", "--json"], args].concat()).json();
+    let n_listed = |args: &[&str]| listed(args)["events"].as_array().unwrap().len();
+    assert_eq!((n_listed(&[]), n_listed(&["--limit", "550"]), n_listed(&["-n", "2"])), (604, 550, 2));
+    let said = home.run(&["events", "list", "--limit", "2"]).ok();
+    assert!(said.contains("There are more; --limit shows more of them."), "{said}");
+    for n in 0..600 {
+        server.call(Method::DELETE, &format!("/v1/events/m{n}"), None).await;
+    }
     std::fs::write(&file, format!("{lines}{{\"key\":\"i9\",\"users\":[]}}\n")).unwrap();
     home.run(&["events", "import", file.to_str().unwrap()]).fails(1, &["starts_at", "missing"]);
     home.run(&["events", "remove", "game:1"]).ok();

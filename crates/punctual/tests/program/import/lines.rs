@@ -223,6 +223,65 @@ async fn calendars_go_along_and_what_is_gone_does_not_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn series_scopes_groups_and_calendars_are_the_same_out_of_postgresql() {
+    let Some(postgres) = Postgres::start() else { return };
+    let url = postgres.url(&postgres.new_database(None));
+    let (from, into) = (Home::new(), Home::new());
+    write_calendars(from.path());
+    let folder = from.path().to_str().unwrap();
+    let server = from.serve_with(&[("PUNCTUAL_CALENDAR_FILES", folder), ("PUNCTUAL_DATABASE_URL", &url)]);
+    let start = SystemClock::read().as_second() / 60 * 60 + 86_400;
+    let at = |hours: i64| Timestamp::from_second(start + hours * 3600).unwrap();
+    let name = |hours: i64| at(hours).strftime("%Y%m%dT%H%M%S").to_string();
+    let moved = json!({ "starts_at": at(49).to_string(), "message": "later" });
+    let puts = [
+        ("/v1/users/ann".to_owned(), json!({ "timezone": "Europe/Berlin" })),
+        ("/v1/groups/team".to_owned(), json!({ "users": ["ann", "bob"] })),
+        ("/v1/groups/duty".to_owned(), json!({ "rota": "file:oncall.ics" })),
+        ("/v1/scopes/guild:1".to_owned(), json!({ "offsets": [60, "end+5m"] })),
+        ("/v1/users/ann/calendars/work".to_owned(), json!({ "url": "file:own.ics", "offsets": [15] })),
+        (
+            "/v1/events/standup".to_owned(),
+            json!({ "starts_at": at(0), "ends_at": at(1), "timezone": "UTC", "rrule": "FREQ=DAILY;COUNT=4", "scope": "guild:1/channel:2",
+                "groups": ["team"], "message": "{key}" }),
+        ),
+        (format!("/v1/events/standup/instances/{}", name(48)), moved),
+    ];
+    for (path, body) in puts {
+        let (status, said) = server.call(Method::PUT, &path, Some(body)).await;
+        assert!(status.is_success(), "{path}: {said}");
+    }
+    let cancelled = format!("/v1/events/standup/instances/{}", name(24));
+    assert_eq!(server.call(Method::DELETE, &cancelled, None).await.0, 204);
+    let active = "/v1/reminders?status=active&limit=500";
+    let n_active = async |server: &Server| server.get(active).await["reminders"].as_array().unwrap().len();
+    // Three instances, for two people, at two offsets; and one appointment.
+    until("all is planned", async || n_active(&server).await == 13).await;
+    let event = server.get("/v1/events/standup").await;
+    let path = |home: &Home| home.path().join("all.jsonl");
+    from.run(&["export", "--output", path(&from).to_str().unwrap()]).ok();
+    assert!(server.stop().0.success());
+
+    let there = into.serve_with(&[("PUNCTUAL_CALENDAR_FILES", folder)]);
+    into.run(&["import", path(&from).to_str().unwrap(), "--apply"]).ok();
+    let checked = into.run(&["import", path(&from).to_str().unwrap(), "--check"]).ok();
+    assert!(checked.contains("Nothing differs"), "{checked}");
+    let shown = async || there.get("/v1/events/standup").await;
+    until("it is planned there", async || shown().await["planned"] == true).await;
+    assert_eq!(shown().await, event, "with its instances and its reminders");
+    assert_eq!(n_active(&there).await, 13, "nothing is made twice");
+    into.run(&["export", "--output", path(&into).to_str().unwrap()]).ok();
+    let of_kind = |home: &Home| {
+        let kinds = ["reminder", "event", "scope", "group", "user"];
+        let mut lines = lines(&path(home));
+        lines.retain(|line| kinds.contains(&line["line"].as_str().unwrap()));
+        lines.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(of_kind(&from), of_kind(&into));
+    assert_eq!(kinds(&lines(&path(&from)))["calendar"], kinds(&lines(&path(&into)))["calendar"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_person_gets_their_own_and_nothing_else() {
     let home = Home::new();
     let server = home.serve_with(&[("PUNCTUAL_CALENDAR_FILES", home.path().to_str().unwrap())]);
@@ -239,6 +298,20 @@ async fn a_person_gets_their_own_and_nothing_else() {
         ("/v1/groups/both", json!({ "users": ["ann", "bob"], "rota": "file:oncall.ics" })),
         ("/v1/users/ann/calendars/work", json!({ "url": "file:own.ics", "offsets": [] })),
         ("/v1/users/bob/calendars/bobs", json!({ "url": "file:own.ics", "offsets": [] })),
+        ("/v1/groups/team", json!({ "users": ["bob", "ann"] })),
+        ("/v1/groups/others", json!({ "users": ["bob"] })),
+        ("/v1/scopes/user:ann", json!({ "offsets": [30] })),
+        ("/v1/scopes/user:ann/work", json!({ "offsets": [5] })),
+        ("/v1/scopes/user:bob", json!({ "offsets": [30] })),
+        ("/v1/scopes/guild:1", json!({ "offsets": [30] })),
+        (
+            "/v1/events/standup",
+            json!({ "starts_at": "2099-01-01T08:00:00Z", "offsets": [60], "message": "m", "groups": ["team"] }),
+        ),
+        (
+            "/v1/events/theirs",
+            json!({ "starts_at": "2099-01-01T08:00:00Z", "offsets": [60], "message": "m", "groups": ["others"] }),
+        ),
     ] {
         let (status, said) = server.call(Method::PUT, path, Some(body)).await;
         assert!(status.is_success(), "{said}");
@@ -251,7 +324,7 @@ async fn a_person_gets_their_own_and_nothing_else() {
     assert!(own.iter().all(|line| !line.to_string().contains("bob")), "{own:#?}");
     let mut of = kinds(&own);
     assert!(of.remove("entry") >= Some(4), "{own:#?}");
-    let expect = [("user", 1), ("reminder", 1), ("group", 1), ("event", 1), ("calendar", 1)];
+    let expect = [("user", 1), ("reminder", 2), ("group", 2), ("event", 2), ("calendar", 1), ("scope", 2)];
     assert_eq!(of, expect.map(|(kind, n)| (kind.to_owned(), n)).into());
     let group = own.iter().find(|line| line["line"] == "group").unwrap();
     assert_eq!((&group["users"], &group["rota"]), (&json!(["ann"]), &Value::Null), "a rota's address may be a secret");

@@ -103,9 +103,12 @@ begin
     e.repeats := null;
   elsif before.removed is not false or before.repeats::jsonb ->> 'rule' is distinct from rrule or before.starts_at <> starts_at
     or before.timezone is distinct from (case when timezone is not null then r.timezone end) then
-    -- Which instances the changed series still has, a node finds.
-    e.repeats := punctual.compact(jsonb_build_object('rule', rrule, 'instances', kept)
-      || case when kept <> '[]' then '{"unchecked": true}' else '{}' end::jsonb);
+    -- Which instances the changed series still has, a node finds: it must know the series that named them.
+    e.repeats := punctual.compact(jsonb_build_object('rule', rrule, 'instances', kept) || case
+      when kept = '[]' then '{}'
+      when before.repeats::jsonb ? 'was' then (before.repeats::jsonb - 'rule') - 'instances'
+      else jsonb_build_object('unchecked', true, 'was', jsonb_build_object('rule', before.repeats::jsonb -> 'rule',
+        'starts_at', punctual.instant_text(before.starts_at), 'timezone', before.timezone)) end::jsonb);
   end if;
   e.offsets := own_offsets;
   e.scope := scope;

@@ -48,7 +48,10 @@ begin
   if jsonb_array_length(others) > 1000 then
     perform punctual.refuse('at', 'is one instance too many that something is different about; at most 1000');
   end if;
-  update punctual.event v set repeats = punctual.compact(jsonb_build_object('rule', e.repeats::jsonb -> 'rule', 'instances', others, 'unchecked', true)),
+  -- It is named by the series as it is now.
+  e.repeats := punctual.compact(e.repeats::jsonb || jsonb_build_object('instances', others, 'unchecked', true,
+    'named', coalesce(e.repeats::jsonb -> 'named', '[]') || to_jsonb(name)));
+  update punctual.event v set repeats = e.repeats,
     planned = false, plan_at = clock_timestamp(), updated_at = clock_timestamp(), error = null,
     asked_at = case when e.planned then clock_timestamp() else coalesce(e.asked_at, clock_timestamp()) end where v.key = e.key;
   perform punctual.event_changed(e.key, json_build_object('event', e.key, 'starts_at', punctual.instant_text(e.starts_at), 'instance', name));
