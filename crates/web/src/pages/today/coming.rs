@@ -141,7 +141,7 @@ impl Peace {
 
     /// When a run leaves that may not when it is due. The server looks once more when the run is due: a silence or a change may come between.
     fn leaves(&self, DueRun { occurrence, reminder }: &DueRun<'_>, row: &Row) -> Option<Timestamp> {
-        if let Some(until) = occurrence.until.filter(|_| row.is_next) {
+        if let Some(until) = occurrence.until.filter(|until| row.is_next && *until > row.at) {
             return Some(until);
         }
         let awake = self.paused_until.filter(|until| *until > row.at);
