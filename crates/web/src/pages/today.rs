@@ -268,7 +268,7 @@ fn coming_row(v: &Viewer, coming: &Coming, row: &Row) -> Markup {
     };
     let channel = reminder.to.first().map(|to| to.channel.as_str());
     html! {
-        li data-id=[row.is_next.then_some(&reminder.id)] {
+        li.wait[row.leaves.is_some()] data-id=[row.is_next.then_some(&reminder.id)] {
             time datetime=(row.at) title=(m.whole(row.at)) { (m.time(row.at)) }
             span.dot aria-hidden="true" { (mark) }
             a.what href=(v.href(&format!("/reminders/{}", reminder.id))) {

@@ -15,8 +15,8 @@ use crate::viewer::Viewer;
 /// How far ahead the line reaches.
 const AHEAD: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How many rows stand on a page, and how many beside an unfolded past: a page stays small.
-const SHOWN: usize = 80;
-const SHOWN_BESIDE: usize = 30;
+const SHOWN: usize = 70;
+const SHOWN_BESIDE: usize = 16;
 /// How many next runs are looked at for the first page, and for those after it.
 const LOOKED_AT: usize = 100;
 const LOOKED_AT_FURTHER: usize = 500;
@@ -141,7 +141,7 @@ impl Peace {
 
     /// When a run leaves that may not when it is due. The server looks once more when the run is due: a silence or a change may come between.
     fn leaves(&self, DueRun { occurrence, reminder }: &DueRun<'_>, row: &Row) -> Option<Timestamp> {
-        if let Some(until) = occurrence.until.filter(|_| row.is_next) {
+        if let Some(until) = occurrence.until.filter(|until| row.is_next && *until > row.at) {
             return Some(until);
         }
         let awake = self.paused_until.filter(|until| *until > row.at);
