@@ -13,9 +13,11 @@ use tokio::net::TcpStream;
 use super::Common;
 use super::http::{Connection, request, request_with};
 use super::place::Place;
+use super::receiver::{Mood, Receiver};
 use super::report::{Report, Table, count};
-use super::rig::plus;
+use super::rig::{MESSAGE, plus};
 use super::server::{Memory, Server};
+use super::sink::Received;
 use super::summary::Summary;
 
 /// How long a server is left alone before its memory is read.
@@ -29,6 +31,14 @@ const REQUESTS: usize = 500;
 /// How many of the idle connections are asked again.
 const ASKED_AGAIN: usize = 100;
 const LIST: &str = "/v1/reminders?limit=1";
+/// How many reminders fire while lateness is measured, one after the other.
+const FIRED: i32 = 200;
+/// Over how long they are spread: a slow client is there for longer.
+const FIRED_FOR: SignedDuration = SignedDuration::from_secs(6);
+/// How long after its request the first is due.
+const FIRED_AHEAD: SignedDuration = SignedDuration::from_secs(1);
+/// How long to wait for messages that have not come.
+const FIRED_WAIT_MAX: SignedDuration = SignedDuration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -55,9 +65,14 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let place = Place::new(common)?;
     drop(place.open().await?);
-    let server = Server::start(&place, &*clock).await?;
+    let mut receiver = Receiver::start_with(Mood::Takes, 1, &*clock).await?;
+    let config = place.dir().join("bench.toml");
+    std::fs::write(&config, "webhook_allow_private = true\n")?;
+    let config = config.to_str().context("the directory's name is no text")?;
+    let server = Server::start_with(&place, &["--config", config], &*clock).await?;
     // What the first requests make for good is not a connection's.
     let alone = latency(&server).await?;
+    let late_alone = lateness(&server, &mut receiver, &*clock).await?;
 
     let mut idle = opened(&server, args.count, &*clock, || Connection::open_asked(&server)).await?;
     let beside_idle = latency(&server).await?;
@@ -76,6 +91,7 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     let slow = tokio::spawn(be_slow(server.address, args.slow, Arc::clone(&clock)));
     clock.sleep_until(plus(clock.now(), SLOW_EVERY)).await;
     let beside_slow = latency(&server).await?;
+    let late_beside_slow = lateness(&server, &mut receiver, &*clock).await?;
     let (n_closed, closed_after) = slow.await??;
     server.stop(&*clock).await?;
 
@@ -104,6 +120,12 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
         table.row([vec![name.to_owned()], summary.cells().to_vec()].concat());
     }
     report.table(table);
+    let mut table = Table::new(["lateness of reminders that fire meanwhile"].into_iter().chain(Summary::COLUMNS));
+    let lateness = [("alone", &late_alone), ("beside the slow clients", &late_beside_slow)];
+    for (name, summary) in lateness {
+        table.row([vec![name.to_owned()], summary.cells().to_vec()].concat());
+    }
+    report.table(table);
     report.note(format!("{} of {} slow clients were closed, the last after {closed_after:.1} s.", n_closed, args.slow));
     report.note(format!(
         "{} of the idle connections were asked again, and answered.",
@@ -120,6 +142,8 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     report.field("slow_closed_after_seconds", closed_after);
     let latencies = all.map(|(name, summary)| (name.replace(' ', "_"), summary.json()));
     report.field("request", latencies.into_iter().collect::<serde_json::Map<String, Value>>());
+    let latenesses = lateness.map(|(name, summary)| (name.replace(' ', "_"), summary.json()));
+    report.field("late", latenesses.into_iter().collect::<serde_json::Map<String, Value>>());
     Ok(report)
 }
 
@@ -181,6 +205,30 @@ async fn latency(server: &Server) -> anyhow::Result<Summary> {
         took.push(SystemClock::read().duration_since(begun_at));
     }
     Ok(Summary::of(took))
+}
+
+/// How late reminders are that fire one after the other.
+async fn lateness(server: &Server, receiver: &mut Receiver, clock: &dyn Clock) -> anyhow::Result<Summary> {
+    let first_at = plus(clock.now(), FIRED_AHEAD);
+    let reminder = |number: i32| {
+        json!({
+            "user": "slow",
+            "message": MESSAGE,
+            "schedule": { "type": "once", "at": plus(first_at, FIRED_FOR / FIRED * number) },
+            "to": [{ "channel": "webhook", "address": receiver.url() }],
+        })
+    };
+    let batch = json!({ "reminders": (0..FIRED).map(reminder).collect::<Vec<Value>>() }).to_string();
+    let mut connection = Connection::open(server.address).await?;
+    let batch = request("POST", "/v1/reminders/batch", Some(&server.key), batch.as_bytes());
+    connection.exchange(&batch).await?.text()?;
+    let (n_fired, give_up_at) = (usize::try_from(FIRED)?, plus(plus(first_at, FIRED_FOR), FIRED_WAIT_MAX));
+    while receiver.count().await? < n_fired && clock.now() < give_up_at {
+        clock.sleep_until(plus(clock.now(), SignedDuration::from_millis(50))).await;
+    }
+    let fired = Received::of(&receiver.take().await?);
+    ensure!(fired.n_received == n_fired, "{} of {n_fired} messages came", fired.n_received);
+    Ok(fired.late)
 }
 
 /// Sends heads a byte at a time; returns how many of the clients were closed, and when the last was, in seconds.

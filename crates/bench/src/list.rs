@@ -17,6 +17,7 @@ use super::summary::Summary;
 /// The sum and the number of the spans that the server has measured itself.
 const SECONDS_SUM: &str = "punctual_http_request_seconds_sum";
 const SECONDS_COUNT: &str = "punctual_http_request_seconds_count";
+const SECONDS_BUCKET: &str = "punctual_http_request_seconds_bucket";
 const ROUTE: &str = "method=\"GET\",route=\"/v1/reminders\"";
 
 #[derive(Debug, clap::Args)]
@@ -39,6 +40,8 @@ struct Measured {
     seen: Summary,
     /// The mean in the server.
     within: SignedDuration,
+    /// The bound of the server's own histogram below which 99 of 100 were.
+    p99_within: f64,
     n_shown: usize,
 }
 
@@ -71,16 +74,17 @@ pub(super) async fn run(args: &Args, common: &Common) -> anyhow::Result<Report> 
     server.stop(&*clock).await?;
 
     let mut report = Report::new("list", format!("list: a page of {limit} among {} reminders", count(n_rows)));
-    let header = ["", "in the server"].into_iter().chain(Summary::COLUMNS).chain(["shown"]);
+    let header = ["", "in the server", "p99 there"].into_iter().chain(Summary::COLUMNS).chain(["shown"]);
     let mut table = Table::new(header);
     for one in &all {
-        let mut row = vec![one.name.to_owned(), milliseconds(one.within)];
+        let p99_within = format!("≤ {} ms", one.p99_within * 1e3);
+        let mut row = vec![one.name.to_owned(), milliseconds(one.within), p99_within];
         row.extend(one.seen.cells());
         row.push(count(one.n_shown));
         table.row(row);
     }
     report.table(table);
-    report.note("In the server: the mean from a request's head to the head of its answer, as its metrics have it. The rest is as the client sees it.");
+    report.note("In the server: the mean from a request's head to the head of its answer, and a bound that 99 of 100 keep, as its metrics have them. The rest is as the client sees it.");
     report.note(place.note());
     report.field("rows", n_rows);
     report.field("page", limit);
@@ -92,6 +96,7 @@ async fn measure(server: &Server, name: &'static str, path: &str, n_rounds: u16)
     let mut connection = Connection::open(server.address).await?;
     let asked = request("GET", path, Some(&server.key), b"");
     let body: Value = serde_json::from_str(&connection.exchange(&asked).await?.text()?)?;
+    let buckets_before = server.buckets(SECONDS_BUCKET, ROUTE).await?;
     let before = (server.metric_with(SECONDS_SUM, ROUTE).await?, server.metric_with(SECONDS_COUNT, ROUTE).await?);
     let mut seen = Vec::with_capacity(n_rounds.into());
     for _ in 0..n_rounds {
@@ -101,8 +106,13 @@ async fn measure(server: &Server, name: &'static str, path: &str, n_rounds: u16)
     }
     let after = (server.metric_with(SECONDS_SUM, ROUTE).await?, server.metric_with(SECONDS_COUNT, ROUTE).await?);
     let within = SignedDuration::from_secs_f64((after.0 - before.0) / (after.1 - before.1).max(1.0));
+    let buckets = server.buckets(SECONDS_BUCKET, ROUTE).await?;
+    let n_before =
+        |bound: f64| buckets_before.iter().find(|(known, _)| *known == bound).map_or(0.0, |(_, count)| *count);
+    let keeps_it = |(bound, count): &&(f64, f64)| count - n_before(*bound) >= 0.99 * (after.1 - before.1);
+    let p99_within = buckets.iter().find(keeps_it).map_or(f64::INFINITY, |(bound, _)| *bound);
     let n_shown = body["reminders"].as_array().map_or(0, Vec::len);
-    Ok(Measured { name, seen: Summary::of(seen), within, n_shown })
+    Ok(Measured { name, seen: Summary::of(seen), within, p99_within, n_shown })
 }
 
 impl Measured {
@@ -110,6 +120,7 @@ impl Measured {
         let mut json = self.seen.json();
         json["list"] = json!(self.name);
         json["in_server_ms"] = json!(self.within.as_secs_f64() * 1e3);
+        json["in_server_p99_at_most_ms"] = json!(self.p99_within * 1e3);
         json["shown"] = json!(self.n_shown);
         json
     }

@@ -108,6 +108,24 @@ impl Server {
         Ok(values.sum())
     }
 
+    /// The buckets of one of its histograms, added up over those whose labels contain `label`: the upper bound of each, and how many are not above it.
+    pub(super) async fn buckets(&self, name: &str, label: &str) -> anyhow::Result<Vec<(f64, f64)>> {
+        let mut connection = Connection::open(self.address).await?;
+        let text = connection.exchange(&request("GET", "/metrics", Some(&self.key), b"")).await?.text()?;
+        let mut buckets: Vec<(f64, f64)> = Vec::new();
+        for (labelled, value) in text.lines().filter_map(|line| line.rsplit_once(' ')) {
+            let is_meant = labelled.split('{').next() == Some(name) && labelled.contains(label);
+            let bound = labelled.split("le=\"").nth(1).and_then(|rest| rest.split('"').next()?.parse().ok());
+            if let (true, Some(bound), Ok(count)) = (is_meant, bound, value.parse::<f64>()) {
+                match buckets.iter_mut().find(|(known, _)| *known == bound) {
+                    Some((_, sum)) => *sum += count,
+                    None => buckets.push((bound, count)),
+                }
+            }
+        }
+        Ok(buckets)
+    }
+
     /// Its answer to a GET.
     pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
         let mut connection = Connection::open(self.address).await?;

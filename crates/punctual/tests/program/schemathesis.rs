@@ -65,6 +65,17 @@ async fn schemathesis_finds_nothing() {
     println!("{summary}");
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(server.get("/readyz").await["status"], "ready");
+    let (n_scenarios, n_links) = (first_number(&said, "Scenarios:"), first_number(&said, "API Links:"));
+    assert!(
+        n_scenarios > 0 && n_links > 0,
+        "the stateful phase followed {n_links} links in {n_scenarios} scenarios: {said}"
+    );
     let cases = summary.lines().find(|line| line.contains(" generated, ")).unwrap_or_default().trim().to_owned();
-    report::ran(&format!("Schemathesis for {seconds} s: {cases}"));
+    report::ran(&format!("Schemathesis for {seconds} s: {cases}; {n_scenarios} scenarios over {n_links} links"));
+}
+
+/// The number behind `name` in what was said; 0 if it is not there.
+fn first_number(said: &str, name: &str) -> u64 {
+    let line = said.lines().find_map(|line| line.trim_start().strip_prefix(name));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }

@@ -12,6 +12,7 @@ use super::desk::{Desk, LEASE, at, every, failed, once};
 
 rules!(
     a_list_is_newest_first_and_comes_in_pages,
+    pages_show_everything_once_while_others_write,
     a_list_can_be_narrowed,
     tags_are_found_in_order_and_follow_a_change,
     a_list_can_be_narrowed_to_those_whose_last_run_failed,
@@ -42,6 +43,40 @@ async fn a_list_is_newest_first_and_comes_in_pages(desk: Desk) {
     assert_eq!(next, newest_first[2..4]);
 }
 
+async fn pages_show_everything_once_while_others_write(desk: Desk) {
+    for (first, status) in [(1_u8, None), (97, Some(StatusFilter::Is(ReminderStatus::Active)))] {
+        let all: Vec<Reminder> = (first..first + 9).map(|number| tagged(&[&format!("list{first}")], once(number, 900))).collect();
+        desk.create(&all.iter().collect::<Vec<_>>()).await;
+        let of_page = |before| ReminderQuery { tag: Some(format!("list{first}")), status, limit: 2, before, ..ReminderQuery::default() };
+        let (mut seen, mut before) = (Vec::new(), None);
+        for n_page in 0..20 {
+            let page = ids(&desk, of_page(before)).await;
+            let Some(last) = page.last().copied() else { break };
+            seen.extend(page);
+            before = Some(last);
+            match n_page {
+                // New reminders stand before the first page.
+                0 => desk.create(&[&tagged(&[&format!("list{first}")], once(first + 9, 900))]).await,
+                // The last item of the page that was just read is cancelled, and so is one that is still to come.
+                1 => {
+                    desk.change(last, Change::Cancel, 1).await;
+                    desk.change(all[1].id, Change::Cancel, 1).await;
+                }
+                2 => drop(desk.change(all[0].id, Change::Pause, 1).await),
+                _ => {}
+            }
+        }
+        let newest_first = all.iter().rev().map(|reminder| reminder.id);
+        // A list of what is active leaves out what was cancelled or paused before its page was read.
+        let is_left = |id: &ReminderId| status.is_none() || (*id != all[0].id && *id != all[1].id);
+        assert_eq!(seen, newest_first.filter(is_left).collect::<Vec<_>>(), "{status:?}");
+    }
+}
+
+fn tagged(tags: &[&str], reminder: Reminder) -> Reminder {
+    Reminder { tags: tags.iter().map(|tag| (*tag).to_owned()).collect(), ..reminder }
+}
+
 async fn a_list_can_be_narrowed(desk: Desk) {
     let ann = Reminder { name: Some("plants".into()), ..once(1, 10) };
     let bob = Reminder { user: "bob".into(), ..once(2, 500) };
@@ -65,10 +100,6 @@ async fn a_list_can_be_narrowed(desk: Desk) {
 }
 
 async fn tags_are_found_in_order_and_follow_a_change(desk: Desk) {
-    let tagged = |tags: &[&str], reminder: Reminder| Reminder {
-        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-        ..reminder
-    };
     let (first, second) = (tagged(&["chores"], once(1, 10)), tagged(&["chores", "home"], once(2, 10)));
     let bobs = Reminder { user: "bob".into(), ..tagged(&["chores"], once(4, 10)) };
     desk.create(&[&first, &second, &once(3, 10), &bobs]).await;
