@@ -9,11 +9,11 @@ use punctual_time::schedule::{Anchor, Rule, Schedule};
 use punctual_time::steps::Steps;
 use punctual_time::zone::Zone;
 
-/// How many steps of the calendar are taken for one reminder on one page.
-const STEPS_MAX: u64 = 100_000;
+/// A last run further after the next one is not looked for: no page shows it.
+const LAST_WITHIN: Duration = Duration::from_hours(40 * 24);
 
 /// The runs of a reminder that are still to come.
-pub(super) struct Ahead {
+pub(super) struct Ahead<'a> {
     next: Option<Timestamp>,
     /// Its schedule and zone, where anything follows the next run by the clock.
     plan: Option<(Schedule, Zone)>,
@@ -21,7 +21,8 @@ pub(super) struct Ahead {
     last: Option<Timestamp>,
     /// The time from an answer to the next run, where answers are what counts.
     after_answer: Option<Duration>,
-    steps: Steps,
+    /// Those that the whole page may take.
+    steps: &'a Steps,
 }
 
 /// The runs in a stretch of time.
@@ -35,10 +36,9 @@ pub(super) struct Runs {
     pub(super) has_more: bool,
 }
 
-impl Ahead {
+impl<'a> Ahead<'a> {
     /// Of a reminder whose run with this number is due at `next`. That may be off its schedule: it was put off, or asked for.
-    pub(super) fn of(reminder: &Reminder<'_>, next: Option<Timestamp>, run_number: u32) -> Self {
-        let steps = Steps::new(STEPS_MAX);
+    pub(super) fn of(reminder: &Reminder<'_>, next: Option<Timestamp>, run_number: u32, steps: &'a Steps) -> Self {
         let schedule = Schedule::from_stored(&reminder.schedule.0.to_string()).ok();
         let plan = schedule.zip(Zone::named(&reminder.timezone).ok()).filter(|_| next.is_some());
         let after_answer = plan.as_ref().and_then(|(schedule, _)| match schedule.rule {
@@ -47,7 +47,7 @@ impl Ahead {
         });
         let plan = plan.filter(|(schedule, _)| schedule.is_recurring() && after_answer.is_none());
         let last = plan.as_ref().zip(next).and_then(|((schedule, zone), next)| {
-            schedule.count.map(|count| schedule.nth_after(zone, next, count.saturating_sub(run_number)))
+            last_of(schedule, zone, next, schedule.count?.saturating_sub(run_number), steps)
         });
         Self { next, plan, last, after_answer, steps }
     }
@@ -73,7 +73,7 @@ impl Ahead {
         let Some((schedule, zone)) = &self.plan else { return runs };
         let is_over = |at: &Timestamp| *at >= until || self.last.is_some_and(|last| *at > last);
         let mut after = from.checked_sub(Duration::from_nanos(1)).unwrap_or(from).max(next);
-        while let Some(at) = schedule.next_within(zone, after, &self.steps).filter(|at| !is_over(at)) {
+        while let Some(at) = schedule.next_within(zone, after, self.steps).filter(|at| !is_over(at)) {
             if runs.n >= max {
                 match schedule.rule {
                     // An interval is counted, not walked.
@@ -90,8 +90,23 @@ impl Ahead {
             runs.n += 1;
             after = at;
         }
+        runs.has_more |= self.is_cut();
         runs
     }
+}
+
+/// The last run, of which so many follow `next`; `None` if that is further away than any page shows.
+fn last_of(schedule: &Schedule, zone: &Zone, next: Timestamp, n: u32, steps: &Steps) -> Option<Timestamp> {
+    let end = next.checked_add(LAST_WITHIN).ok()?;
+    let mut last = next;
+    for _ in 0..n {
+        match schedule.next_within(zone, last, steps) {
+            Some(at) if at > end => return None,
+            Some(at) => last = at,
+            None => break,
+        }
+    }
+    Some(last)
 }
 
 #[cfg(test)]
@@ -119,7 +134,8 @@ pub(crate) mod tests {
     /// How many runs there are in the week from 18 November 2026, the last that is named, and whether there are more.
     fn week(schedule: Value, next: &str, run_number: u32, max: usize) -> (usize, Option<String>, bool) {
         let reminder = reminder(json!({ "schedule": schedule }));
-        let ahead = Ahead::of(&reminder, Some(at(next)), run_number);
+        let steps = Steps::of_request(1);
+        let ahead = Ahead::of(&reminder, Some(at(next)), run_number, &steps);
         let runs = ahead.between(at("2026-11-18T00:00:00Z"), at("2026-11-25T00:00:00Z"), max);
         assert!(runs.at.is_sorted() && runs.at.len() <= runs.n, "{runs:?}");
         (runs.n, runs.at.last().map(ToString::to_string), runs.has_more)
@@ -150,13 +166,30 @@ pub(crate) mod tests {
         let last = Some("2026-11-20T09:00:00Z".to_owned());
         assert_eq!(week(three.clone(), "2026-11-18T09:00:00Z", 3, 20), (3, last, false));
         assert_eq!(week(three, "2026-11-18T09:00:00Z", 5, 20), (1, Some("2026-11-18T09:00:00Z".into()), false));
+        // A last run that is years away changes nothing in this week.
+        let many = json!({ "type": "daily", "time": "09:00", "count": 5000 });
+        assert_eq!(week(many, "2026-11-18T09:00:00Z", 3, 20), (7, Some("2026-11-24T09:00:00Z".into()), false));
+    }
+
+    #[test]
+    fn all_schedules_of_a_page_share_its_steps() {
+        let daily = reminder(json!({}));
+        let steps = Steps::new(5);
+        let n_found = |_| {
+            let ahead = Ahead::of(&daily, Some(at("2026-11-18T09:00:00Z")), 1, &steps);
+            ahead.between(at("2026-11-18T00:00:00Z"), at("2026-11-25T00:00:00Z"), 20).n
+        };
+        // The next run is known without a look at the calendar.
+        assert_eq!((0..3).map(n_found).last(), Some(1));
+        assert!(steps.are_spent());
     }
 
     #[test]
     fn nobody_knows_the_runs_that_count_from_answers() {
         let answers = json!({ "type": "interval", "every": "8h", "anchor": "ack", "origin": "2026-11-01T00:00:00Z" });
         let reminder = reminder(json!({ "schedule": answers, "require_ack": true }));
-        let ahead = Ahead::of(&reminder, Some(at("2026-11-18T09:00:00Z")), 1);
+        let steps = Steps::of_request(1);
+        let ahead = Ahead::of(&reminder, Some(at("2026-11-18T09:00:00Z")), 1, &steps);
         assert_eq!(ahead.after_answer(), Some(Duration::from_secs(8 * 3600)));
         let runs = ahead.between(at("2026-11-18T00:00:00Z"), at("2026-11-25T00:00:00Z"), 20);
         assert_eq!(runs.at, [at("2026-11-18T09:00:00Z")]);

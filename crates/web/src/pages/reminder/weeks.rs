@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use maud::{Markup, html};
 use punctual_client::wire::Reminder;
+use punctual_time::steps::Steps;
 use punctual_time::zone::Zone;
 
 use super::super::ahead::{Ahead, Runs};
@@ -20,7 +21,8 @@ const RUNS_A_DAY: usize = 100;
 /// The calendar of a reminder, of which so many runs were planned.
 pub(super) fn weeks(v: &Viewer, reminder: &Reminder<'_>, planned: u32) -> Markup {
     let m = &v.m;
-    let ahead = Ahead::of(reminder, reminder.next_run_at, planned);
+    let steps = Steps::of_request(1);
+    let ahead = Ahead::of(reminder, reminder.next_run_at, planned, &steps);
     let next = html! {
         @if let Some(next) = reminder.next_run_at {
             p {
@@ -42,11 +44,11 @@ pub(super) fn weeks(v: &Viewer, reminder: &Reminder<'_>, planned: u32) -> Markup
 }
 
 /// One run is said in a line, and so is what follows an answer: nobody knows when that comes.
-fn has_calendar(reminder: &Reminder<'_>, ahead: &Ahead) -> bool {
+fn has_calendar(reminder: &Reminder<'_>, ahead: &Ahead<'_>) -> bool {
     !reminder.schedule.is_once() && ahead.after_answer().is_none()
 }
 
-fn calendar(m: &Manner, reminder: &Reminder<'_>, ahead: &Ahead) -> Markup {
+fn calendar(m: &Manner, reminder: &Reminder<'_>, ahead: &Ahead<'_>) -> Markup {
     let today = m.today();
     let first = today - i64::from(today.weekday().to_monday_zero_offset()).days();
     let days: Vec<Date> = (0..DAYS).map(|n| first + n.days()).collect();
@@ -84,7 +86,7 @@ fn calendar(m: &Manner, reminder: &Reminder<'_>, ahead: &Ahead) -> Markup {
 }
 
 /// What is due on a day of the viewer's; nothing where that would take too long to find.
-fn due_on(m: &Manner, ahead: &Ahead, day: Date) -> Option<Runs> {
+fn due_on(m: &Manner, ahead: &Ahead<'_>, day: Date) -> Option<Runs> {
     let next = day.tomorrow().unwrap_or(day);
     let due = ahead.between(m.begins(day).max(m.now), m.begins(next), RUNS_A_DAY);
     if ahead.is_cut() { None } else { Some(due) }
@@ -143,7 +145,8 @@ mod tests {
     /// What the calendar of somebody in `zone` says on each of its days from today on.
     fn days(m: &Manner, fields: Value, planned: u32) -> Vec<String> {
         let reminder = reminder(fields);
-        let ahead = Ahead::of(&reminder, reminder.next_run_at, planned);
+        let steps = Steps::of_request(1);
+        let ahead = Ahead::of(&reminder, reminder.next_run_at, planned, &steps);
         let days = (0..14).map(|n| m.today() + n.days());
         let due = |day| {
             due_on(m, &ahead, day).map_or("…".to_owned(), |due| if due.n == 0 { String::new() } else { times(m, &due) })
@@ -193,14 +196,14 @@ mod tests {
     fn one_run_and_runs_that_wait_for_answers_have_no_calendar() {
         let has = |schedule: Value| {
             let reminder = reminder(json!({ "schedule": schedule }));
-            has_calendar(&reminder, &Ahead::of(&reminder, reminder.next_run_at, 1))
+            has_calendar(&reminder, &Ahead::of(&reminder, reminder.next_run_at, 1, &Steps::of_request(1)))
         };
         assert!(has(json!({ "type": "daily", "time": "09:00" })));
         assert!(!has(json!({ "type": "once", "at": "2026-11-20T09:00:00Z" })));
         assert!(!has(json!({ "type": "interval", "every": "8h", "anchor": "ack", "origin": "2026-11-01T00:00:00Z" })));
         let m = manner("UTC", "2026-11-18T08:00:00Z");
         let daily = reminder(json!({}));
-        let drawn = calendar(&m, &daily, &Ahead::of(&daily, daily.next_run_at, 1)).into_string();
+        let drawn = calendar(&m, &daily, &Ahead::of(&daily, daily.next_run_at, 1, &Steps::of_request(1))).into_string();
         assert_eq!(drawn.matches("<li class=\"on").count(), 33, "every day from Wednesday on: {drawn}");
     }
 }

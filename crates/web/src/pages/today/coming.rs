@@ -4,6 +4,7 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use punctual_client::known::{Except, Priority, QuietHours, quiet_until};
 use punctual_client::wire::{self, DueQuery, DueRun, Word};
+use punctual_time::steps::Steps;
 use punctual_time::zone::Zone;
 
 use super::super::ahead::Ahead;
@@ -102,9 +103,11 @@ pub(super) async fn coming(v: &Viewer, page: usize, is_beside: bool) -> Result<C
 /// A row for each run before `until`, in order. The first is the next run, wherever it lies.
 fn rows(runs: &[DueRun<'_>], now: Timestamp, until: Timestamp) -> Vec<Row> {
     let mut rows = Vec::new();
+    let steps = Steps::of_request(runs.len());
     for (of, DueRun { occurrence, reminder }) in runs.iter().enumerate() {
         let next = occurrence.due_at;
-        let ahead = Ahead::of(reminder, Some(next), occurrence.run_number).between(now, until, ROWS_EACH + 1);
+        let ahead = Ahead::of(reminder, Some(next), occurrence.run_number, &steps);
+        let ahead = ahead.between(now, until, ROWS_EACH + 1);
         let row = |at, is_next, n_more| Row { at, of, is_next, n_more, leaves: None };
         if ahead.n > ROWS_EACH || ahead.has_more {
             // Runs that are too many to be counted are said by their schedule.
