@@ -318,7 +318,7 @@ fn is_american(headers: &HeaderMap) -> bool {
     all.get(..5).is_some_and(|first| first.eq_ignore_ascii_case("en-us"))
 }
 
-/// What a person types, and names of others: these stand in any alphabet as they are.
+/// Text that a person must type, and names of others, keep their own alphabet.
 const KEPT: &[&str] = &[
     "punctual", "open", "bob", "telegram", "discord", "slack", "whatsapp", "ntfy", "console", "webhook", "web", "push",
     "iphone", "https", "url", "api", "json", "utc", "mcp", "cli", "sms", "toml", "ctrl", "p50", "p90", "p99",

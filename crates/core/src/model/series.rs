@@ -24,11 +24,11 @@ pub struct Repeats {
     pub rule: String,
     /// What is different about some instances, in the order of their original starts.
     pub overrides: Vec<Override>,
-    /// Nobody has looked yet whether the series has these instances.
+    /// Set until a node has looked whether the series has these instances.
     pub unchecked: Option<Unchecked>,
 }
 
-/// What must be known to find the instances of a changed series, until somebody has looked ([`Repeats::checked`]).
+/// The facts by which a node finds the instances of a changed series ([`Repeats::checked`]); they are kept until it has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unchecked {
     /// The series that named the instances; `None`: this one.
@@ -148,7 +148,7 @@ impl Repeats {
         let own = |timezone: &Option<Zone>| timezone.as_ref().unwrap_or(zone).clone();
         let (new_zone, unchecked) = (own(&event.timezone), self.unchecked.clone().unwrap_or_default());
         let schedule = self.schedule(event.starts_at, &new_zone, steps)?;
-        // What a rule named that cannot be read is found by its very name alone.
+        // Where the old rule cannot be read, an instance is found by its very name alone.
         let before = unchecked.was.and_then(|was| {
             let zone = own(&was.timezone);
             let schedule = Self::new(was.rule, Vec::new()).schedule(was.starts_at, &zone, steps).ok()?;

@@ -359,7 +359,7 @@ fn a_wrong_event_is_told_what_is_wrong() {
     assert_eq!(game(fine).validate(&zone, &Steps::of_request(1)), Ok(()));
 }
 
-/// What becomes of the series `before` when `after` follows it: its instances with what is different about them, and those that are dropped.
+/// Lets `after` follow the series `before`; returns the instances with what is different about them, and those that are dropped.
 fn carried(before: Value, after: Value) -> (Repeats, Vec<DateTime>) {
     let mut after = game(after);
     after.repeats.as_mut().unwrap().follow(&game(before));
@@ -407,7 +407,7 @@ fn each_of_several_instances_a_day_goes_along_and_two_never_become_one() {
         ("FREQ=HOURLY", "18:00", "FREQ=HOURLY", "18:30", &["20T10", "20T11"], &["20T1030", "20T1130"], &[]),
         ("FREQ=HOURLY", "18:30", "FREQ=HOURLY", "18:00", &["20T1030", "20T1130"], &["20T10", "20T11"], &[]),
         ("FREQ=HOURLY", "18:00", "FREQ=DAILY", "18:00", &["20T10", "20T18"], &["20T18"], &["20T10"]),
-        // Nobody knows which one was meant.
+        // The name fits no instance of the old series, so it is dropped.
         (&twice("8,20"), "08:00", &twice("9,21"), "09:00", &["20T12"], &[], &["20T12"]),
         ("FREQ=NEVER", "08:00", &twice("8,20"), "08:00", &["20T08", "20T12"], &["20T08"], &["20T12"]),
     ];

@@ -120,7 +120,7 @@ pub(super) async fn test(
     if !faults.is_empty()
         && let Some(channel) = app.engine.channels().get(&to.channel)
     {
-        // What else is wrong is found as if the rest were right.
+        // The other faults are found as if this field were right.
         faults.note(channel.check_address(&to.address));
     }
     faults.finish()?;

@@ -85,7 +85,7 @@ pub(super) async fn take(
     Ok(shown::answer(StatusCode::OK, &answer))
 }
 
-/// What is wrong with a body that serde_json cannot read.
+/// The fault of a body that serde_json cannot read.
 fn unreadable(body: &Input<BATCH_BYTES_MAX>, error: &serde_json::Error) -> Problem {
     /// The body without the texts of its lines.
     #[derive(Deserialize)]

@@ -23,7 +23,7 @@ use super::sessions::{LASTS, Shown};
 use super::{App, panicked};
 use crate::connections::Connection;
 
-/// What the pages are given; nothing where nobody could sign in to them.
+/// The parts that the pages need; `None` where no key could sign in to them.
 pub(super) fn house(app: &Arc<App>, inside: &Inside) -> Option<Arc<dyn House>> {
     let links = app.links.as_ref().filter(|_| app.sessions.is_some())?;
     let own: Option<Uri> = links.base().parse().ok();

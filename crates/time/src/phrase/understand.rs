@@ -314,7 +314,7 @@ impl Understanding<'_> {
             Some(Mark::Until) if point.at > self.here.now => {
                 Meaning::Interval { from: self.here.now, to: point.at, grain: Grain::Second }
             }
-            // Nobody who says by Friday wants to be reminded now.
+            // A person who says "by Friday" does not want to be reminded now.
             Some(Mark::By) if point.at > self.here.now => {
                 Meaning::Instant { at: point.at, grain: point.grain, within: Some((self.here.now, point.at)) }
             }

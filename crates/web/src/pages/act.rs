@@ -136,7 +136,7 @@ async fn edit(v: &Viewer, id: &str, form: &Filled) -> Result<Result<Flash, Refus
         if form.get("seen").is_some_and(|shown| shown != seen(&now.it)) {
             return Ok(None);
         }
-        // What stands in the form as it is changes nothing.
+        // A field that the person left as it was changes nothing.
         let priority = input.priority.clone().filter(|priority| *priority != now.it.priority);
         let timezone = input.timezone.clone().filter(|zone| *zone != now.it.timezone);
         let input = ReminderInput { priority, timezone, ..input.clone() };

@@ -1,4 +1,4 @@
-//! What a reminder's schedule plans from its next run on. The store has the next run alone: those after it follow from the schedule, the
+//! The runs that a reminder's schedule plans from the next one on. The store has the next run alone: those after it follow from the schedule, the
 //! number of runs and the zone, which the API gives with every reminder.
 
 use std::time::Duration;

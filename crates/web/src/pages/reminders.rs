@@ -190,7 +190,7 @@ fn finder(v: &Viewer, asked: &Asked) -> Markup {
         }
         ul.chips aria-label=(m.t(t::STATUS)) {
             @for (status, word) in STATUSES {
-                // Whoever asks for everybody's is shown their own that wait.
+                // A viewer who asks for everybody's reminders is shown their own runs that wait.
                 @let to = Asked { status: status.into(), cursor: None, everybody: asked.everybody && status != AWAITING, ..asked.clone() };
                 (chip(asked.status == status, to.href(v), &m.t(word)))
             }

@@ -6,7 +6,7 @@ pub(super) mod ask;
 /// One line that says back what it understood while somebody types.
 mod add;
 
-/// What is coming in the week, run by run.
+/// The coming week, run by run.
 mod coming;
 
 use axum::Router;
@@ -43,7 +43,7 @@ pub(crate) fn routes() -> Router<Web> {
 async fn show(v: Viewer) -> Result<Response, Trouble> {
     let earlier = parts::asked(&v, "earlier").map(|asked| Earlier { cursor: Some(asked).filter(|asked| asked != ALL) });
     let page = parts::asked(&v, "ahead").and_then(|page| page.parse().ok()).unwrap_or(1).clamp(1, 50);
-    // What is far ahead stands alone, as what is over does.
+    // A run far ahead stands alone, as a run that is over does.
     let is_alone = page > 1;
     let past = async { if is_alone { Ok(PastRuns::default()) } else { past(&v, earlier.as_ref()).await } };
     let coming = async {
@@ -171,7 +171,7 @@ fn further(v: &Viewer, coming: &Coming) -> Markup {
     }
 }
 
-/// What is not shown of the week, and the way to it.
+/// How many runs of the week are not shown, and the way to them.
 fn rest(v: &Viewer, coming: &Coming) -> Markup {
     let m = &v.m;
     let until = m.date(m.local(coming.until).date());

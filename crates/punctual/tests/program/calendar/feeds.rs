@@ -239,7 +239,7 @@ async fn much_that_vanishes_at_once_is_waited_for() {
     assert_eq!(coming(&server, "alice").await.len(), 6, "a mistake of the other side costs nothing");
     read_now(&server, "work").await;
     until("the second reading believes it", async || coming(&server, "alice").await == ["Event 0"]).await;
-    // Nothing at all is no different.
+    // An empty answer counts the same.
     page.say(200, &calendar(&all));
     read_now(&server, "work").await;
     until("they are there again", async || coming(&server, "alice").await.len() == 6).await;

@@ -63,7 +63,7 @@ async fn ask(server: &Server, key: &str, method: &str, name: &str, mut params: V
     }
 }
 
-/// What the resource `punctual://today` has.
+/// Reads the resource `punctual://today`.
 async fn today(server: &Server, key: &str) -> Value {
     let read = ask(server, key, "resources/read", "punctual://today", json!({ "uri": "punctual://today" })).await;
     serde_json::from_str(read["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{read}"))).unwrap()

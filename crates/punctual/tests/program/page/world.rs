@@ -62,7 +62,7 @@ impl World {
             let (status, answer) = server.call(Method::PUT, &path, Some(body)).await;
             assert!(status.is_success(), "{path}: {answer}");
         };
-        // Nobody is quiet now, whenever this is told.
+        // The quiet hours lie elsewhere in the day, at whatever hour the test runs.
         let hour = |hours: i64| {
             let at = SystemClock::read() + SignedDuration::from_hours(hours);
             at.in_tz("Europe/Berlin").unwrap().strftime("%H:00").to_string()

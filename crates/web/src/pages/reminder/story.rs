@@ -77,7 +77,7 @@ fn of_attempt(m: &Manner, run: &Occurrence, attempt: &Attempt) -> Line {
             ("✕", "bad", m.say(t::STORY_FAILED, &[place, ("why", why)]))
         }
     };
-    // Whoever was reached before and is asked once more has not answered.
+    // A person who was reached before and is asked once more has not answered.
     let was_reached = |before: &Attempt| before.number < attempt.number && before.status == AttemptStatus::Sent;
     let again = run.attempts.iter().any(was_reached).then(|| m.t(t::STORY_REASKED).into_owned());
     // The journal has an entry of each attempt, by the node that made it.

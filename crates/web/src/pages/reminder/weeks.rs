@@ -85,7 +85,7 @@ fn calendar(m: &Manner, reminder: &Reminder<'_>, ahead: &Ahead<'_>) -> Markup {
     }
 }
 
-/// What is due on a day of the viewer's; nothing where that would take too long to find.
+/// The runs on a day of the viewer's; `None` where they would take too long to find.
 fn due_on(m: &Manner, ahead: &Ahead<'_>, day: Date) -> Option<Runs> {
     let next = day.tomorrow().unwrap_or(day);
     let due = ahead.between(m.begins(day).max(m.now), m.begins(next), RUNS_A_DAY);
@@ -142,7 +142,7 @@ mod tests {
         stranger.at(Zone::named(zone).unwrap(), now.parse().unwrap())
     }
 
-    /// What the calendar of somebody in `zone` says on each of its days from today on.
+    /// The words in which the calendar of a viewer in `zone` tells each day from today on.
     fn days(m: &Manner, fields: Value, planned: u32) -> Vec<String> {
         let reminder = reminder(fields);
         let steps = Steps::of_request(1);

@@ -1,4 +1,4 @@
-//! What is coming in the week, run by run. The store has the next run of each reminder; those after it follow from its schedule.
+//! The coming week, run by run. The store has the next run of each reminder; those after it follow from its schedule.
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
@@ -70,7 +70,7 @@ fn day_of(m: &Manner, row: &Row) -> Date {
     m.local(row.at).date().max(m.today())
 }
 
-/// What is due in the week; if that is nothing, the next run whenever it is.
+/// The runs that are due in the week; without any, the next run whenever it is.
 pub(super) async fn coming(v: &Viewer, page: usize, is_beside: bool) -> Result<Coming, Trouble> {
     let until = v.m.now + AHEAD;
     let query = DueQuery { user: Some(v.person.clone()), from: Some(v.m.now.to_string()), ..DueQuery::default() };
@@ -84,7 +84,7 @@ pub(super) async fn coming(v: &Viewer, page: usize, is_beside: bool) -> Result<C
         runs.retain(|run| is_coming(&run.occurrence));
         runs.truncate(1);
     }
-    // What follows the last run that was looked at may be incomplete.
+    // The runs after the last one that was looked at may be incomplete.
     let end = runs.last().filter(|_| is_partial).map_or(until, |run| run.occurrence.due_at);
     let mut rows = rows(&runs, v.m.now, end);
     let peace = Peace::of(v.user.as_ref());
