@@ -97,6 +97,10 @@ impl<'a> Ahead<'a> {
 
 /// The last run, of which so many follow `next`; `None` if that is further away than any page shows.
 fn last_of(schedule: &Schedule, zone: &Zone, next: Timestamp, n: u32, steps: &Steps) -> Option<Timestamp> {
+    if matches!(schedule.rule, Rule::Interval { .. }) && schedule.except.is_empty() {
+        // An interval is reckoned, not walked.
+        return Some(schedule.nth_after(zone, next, n));
+    }
     let end = next.checked_add(LAST_WITHIN).ok()?;
     let mut last = next;
     for _ in 0..n {
