@@ -113,6 +113,19 @@ pub enum Understood {
     Other(Map<String, Value>),
 }
 
+impl Understood {
+    /// What else the same words can mean.
+    #[must_use]
+    pub fn alternatives(&self) -> &[Reading] {
+        match self {
+            Self::Instant { alternatives, .. }
+            | Self::Recurring { alternatives, .. }
+            | Self::Interval { alternatives, .. } => alternatives,
+            Self::Duration { .. } | Self::None { .. } | Self::Other(_) => &[],
+        }
+    }
+}
+
 /// One thing that a text can mean.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

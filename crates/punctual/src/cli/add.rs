@@ -208,6 +208,10 @@ pub(super) fn confirmation(done: &str, reminder: &Reminder<'_>, context: &Contex
         None if reminder.status.as_str() == done => {}
         None => text.push_str(&format!("  {}\n", neutral(reminder.status.as_str()))),
     }
+    for other in reminder.understood.iter().flat_map(|understood| understood.alternatives()) {
+        text.push_str(&paint.with(Style::Dim, &format!("  or did you mean: {}", neutral(&other.summary))));
+        text.push('\n');
+    }
     text
 }
 
@@ -216,6 +220,8 @@ fn rule<'a>(reminder: &'a Reminder<'_>) -> Option<Cow<'a, str>> {
     match reminder.understood.as_deref() {
         Some(Understood::Recurring { summary, .. }) => Some(summary.into()),
         Some(Understood::Interval { due: None, summary, .. }) => Some(format!("{summary}; due when it begins").into()),
+        // A time in another language is said back in it, and a slip of the keyboard with the word that was taken for it.
+        Some(Understood::Instant { summary, .. }) if !reminder.summary.ends_with(summary) => Some(summary.into()),
         _ => Some(reminder.summary.as_str().into()).filter(|_| !reminder.schedule.is_once()),
     }
 }

@@ -68,6 +68,22 @@ async fn a_reminder_is_found_by_name_and_by_the_end_of_its_id_and_changed() {
     home.run(&["show", "nothing"]).fails(1, &["no reminder has `nothing` as its name"]);
 }
 
+/// Whoever reads the confirmation learns what else the words can mean, which word was taken for a mistyped one, and the time in their language.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_confirmation_says_what_was_chosen() {
+    let home = Home::new();
+    let _server = home.serve();
+    let said = |text: &str| home.run(&["add", text]).ok();
+
+    let either = said("call bob on 2031-05-03 at 6");
+    assert!(either.contains("or did you mean: Sat 3 May 2031 at "), "{either}");
+    let slip = said("mogen um 8 Uhr Müll rausbringen");
+    assert!(slip.contains("(mogen → morgen)"), "{slip}");
+    let plain = said("water the plants on 2031-05-03 at 18:00");
+    assert!(!plain.contains("or did you mean"), "{plain}");
+    assert!(!plain.contains("2031 at 18:00"), "the next run says it already: {plain}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ambiguous_name_is_answered_with_the_candidates() {
     let home = Home::new();
