@@ -1,10 +1,9 @@
-// What the page can do beside its forms and links. Everything works without it.
+// What the page does beside its forms and links, which work without it.
 const $ = (what, from = document) => from.querySelector(what);
 const all = (what, from = document) => [...from.querySelectorAll(what)];
 const body = document.body, on = addEventListener, focused = () => document.activeElement;
 
 // --- Swaps: a page is fetched whole, and its parts take the place of the old ones. Focus and what was typed stay.
-// What is fetched beside what somebody does takes no words from the page that follows.
 const ASIDE = { headers: { "x-part": "1" } }, ASKED = { headers: { "x-part": "asked" } };
 async function load(url, options = {}) {
   const answer = await fetch(url, { ...options, headers: { accept: "text/html", ...options.headers } });
@@ -13,14 +12,14 @@ async function load(url, options = {}) {
   page.address = answer.url;
   return page;
 }
-// Whether somebody writes in a part, or mends what they wrote: it waits, so that nothing is lost.
-const isWrittenIn = (part) => $("[role=alert]", part) || all("input:not([type=checkbox],[type=hidden]),textarea,select", part).some((one) => one === focused() || (one.value !== (one.defaultValue ?? one.value)));
+// A part in which somebody writes, or mends what they wrote, waits.
+const isWrittenIn = (part) => $("[role=alert]", part) || all("input:not([type=checkbox],[type=hidden]),textarea,select", part).some((one) => one === focused() || one.value !== (one.defaultValue ?? one.value));
 function swap(page, what) {
   for (const old of all(what)) {
     const now = old.id && page.getElementById(old.id);
     if (!now || now.outerHTML === old.outerHTML || isWrittenIn(old)) continue;
     const at = old.contains(focused()) && focused();
-    const path = at && (at.id ? "#" + CSS.escape(at.id) : at.getAttribute("href") ? `[href="${CSS.escape(at.getAttribute("href"))}"]` : null);
+    const href = at && at.getAttribute("href"), path = at && (at.id ? "#" + CSS.escape(at.id) : href && `[href="${CSS.escape(href)}"]`);
     const open = all("details[open][id]", old).map((one) => one.id), chosen = all(":checked[value]", old).map((one) => one.value);
     const known = new Set(all("[data-id]", old).map((one) => one.dataset.id));
     old.replaceWith(now);
@@ -45,7 +44,7 @@ on("submit", (event) => {
   const form = event.target;
   if (form.method === "dialog" || !form.matches("[data-swap]")) return;
   event.preventDefault();
-  // A second press sends nothing twice; a list that is sorted once more is sent once more, after the first.
+  // A second press sends nothing twice; a list that is sorted again is sent again, after the first.
   if (form.ariaBusy && !$("[data-sortable]", form)) return;
   const data = new URLSearchParams(new FormData(form, event.submitter)), action = event.submitter?.getAttribute("formaction") ?? form.getAttribute("action");
   form.ariaBusy = "true"; pending += 1;
@@ -65,12 +64,13 @@ async function send(form, action, data) {
     }
     const at = focused()?.id;
     show(page);
-    if (form.matches("[data-add] form")) $("#sentence")?.focus(); else if (at) document.getElementById(at)?.focus();
+    // A button that is gone leaves its focus to the page.
+    (form.matches("[data-add] form") ? $("#sentence") : (at && document.getElementById(at)) || $("#main"))?.focus({ preventScroll: true });
     news?.postMessage({ heard: { own: true } });
   } catch { location.reload(); } finally { pending -= 1; form.ariaBusy = null; }
 }
 
-// --- Folded parts, fetched when somebody unfolds them.
+// --- Folded parts, fetched when unfolded.
 on("toggle", async (event) => {
   const part = event.target.open && $("[data-from]", event.target);
   if (!part) return;
@@ -78,7 +78,7 @@ on("toggle", async (event) => {
   if (page) part.replaceWith($("div", page));
 }, true);
 
-// --- Live: one stream a browser. The tab that leads has it, and tells the others.
+// --- Live: one stream a browser. The tab that leads tells the others.
 let news, waits, again, leads, source, lost, unheard = 1;
 function heard(heard) {
   const concerns = (names, name) => !name || !names || names.includes(name); // News that names nobody may concern anybody.
@@ -90,8 +90,8 @@ async function refresh() {
   if (waits || document.hidden) { again = 1; return; }
   waits = 1; again = 0;
   const begun = performance.now();
-  try { const page = await load(location.href, ASIDE); if (page) swap(page, "[data-live]"); } catch { /* The stream says when the server is gone. */ }
-  // The first news is shown at once; a flood is looked at now and then.
+  try { const page = await load(location.href, ASIDE); if (page) swap(page, "[data-live]"); } catch { /* The stream says so. */ }
+  // A flood is looked at now and then.
   setTimeout(() => { waits = 0; if (again) refresh(); }, Math.min(5000, Math.max(250, 8 * (performance.now() - begun))));
 }
 function state(is) {
@@ -108,14 +108,14 @@ function follow() {
   source.onerror = () => {
     lost ||= setTimeout(() => tell({ state: "lost" }), 700);
     if (source.readyState === EventSource.CLOSED) setTimeout(async () => {
-      await load(location.href, ASIDE).catch(() => 0); // Whoever is signed out is led to the form.
+      await load(location.href, ASIDE).catch(() => 0); // Leads to the form who is signed out.
       follow();
     }, 2000);
   };
   source.addEventListener("news", (event) => tell({ heard: JSON.parse(event.data) }));
 }
 function take(message) { if (message.state) state(message.state); else if (message.heard) heard(message.heard); }
-if (body.dataset.form && "BroadcastChannel" in window) {
+if (body.dataset.lost && "BroadcastChannel" in window) {
   news = new BroadcastChannel("punctual");
   news.onmessage = ({ data }) => {
     if (data.ask) { if (leads) news.postMessage({ state: body.className.slice(3) }); return; }
@@ -125,7 +125,7 @@ if (body.dataset.form && "BroadcastChannel" in window) {
   };
   news.postMessage({ ask: 1 });
   const lead = () => { leads = 1; follow(); return new Promise(() => {}); };
-  // Plain http has no locks: a tab that is not answered leads, and one that hears another lead stops.
+  // Plain http has no locks: a tab that nobody answers leads, and one that hears another stops.
   const seek = () => {
     if (!leads && !document.hidden) { if (unheard++) lead(); else news.postMessage({ ask: 1 }); }
     setTimeout(seek, 1000 + 500 * Math.random());
@@ -135,21 +135,21 @@ if (body.dataset.form && "BroadcastChannel" in window) {
   setInterval(() => { if ($("[data-each-minute]")) refresh(); }, 60000);
 }
 
-// --- Quick-add: what was understood is marked and said back while somebody types.
+// --- Quick-add: what was understood is marked and said back.
 let asked = 0;
 async function understand(field) {
   const box = field.closest("[data-add]"), text = field.value, mine = ++asked;
-  const over = $(".over", box) ?? field.before(Object.assign(document.createElement("div"), { className: "over", ariaHidden: "true" })) ?? $(".over", box);
-  if (!text.trim()) { over.replaceChildren(); $(".said", box).replaceChildren(); return; }
+  const said = $(".said", box), over = $(".over", box) ?? Object.assign(document.createElement("div"), { className: "over", ariaHidden: "true" });
+  if (!over.parentNode) field.before(over);
+  if (!text.trim()) { over.replaceChildren(); said.replaceChildren(); return; }
   const answer = await fetch("/add/understood?" + new URLSearchParams({ text, user: body.dataset.user })).catch(() => 0);
   if (!answer.ok || mine !== asked) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  over.replaceChildren(...($(".over", page)?.childNodes ?? []));
+  for (const part of [over, said]) part.replaceChildren(...($("." + part.className, page)?.childNodes ?? []));
   over.scrollLeft = field.scrollLeft;
-  $(".said", box).replaceChildren(...($(".said", page)?.childNodes ?? []));
 }
 
-// --- Search as somebody types: a form that gets, and the part it is about.
+// --- Search as somebody types.
 let typed;
 on("input", (event) => {
   const field = event.target;
@@ -173,7 +173,7 @@ function ticked() {
   }
 }
 
-// --- The palette: pages, what can be done here, people, reminders.
+// --- The palette.
 const palette = $("#palette"), list = $("#palette-list"), wish = $("#palette input");
 let found = [], sought = 0, people;
 const fits = (words) => ({ text }) => words.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
@@ -213,7 +213,6 @@ palette?.addEventListener("input", async () => {
 });
 palette?.addEventListener("keydown", (event) => {
   const at = found.findIndex((_, index) => list.children[index].ariaSelected === "true");
-  // A search field would only empty itself.
   if (event.key === "Escape") { event.preventDefault(); palette.close(); }
   const step = { ArrowDown: 1, ArrowUp: found.length - 1 }[event.key];
   if (step) { event.preventDefault(); draw(found, (at + step) % found.length || 0); }
@@ -244,7 +243,7 @@ on("keydown", (event) => {
   }
 });
 
-// --- Lists in an order: by drag, or with Alt and the arrows. The form around a list is sent when its order has changed.
+// --- Lists in an order: the form around one is sent when it has changed.
 const sorted = (list) => list.closest("form")?.requestSubmit();
 on("dragstart", (event) => event.target.closest?.("[data-sortable] > [draggable]")?.classList.add("is-dragged"));
 on("dragover", (event) => {

@@ -58,9 +58,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_is_small() {
-        assert!(JS.len() <= 15 * 1024, "{} bytes", JS.len());
-        assert!(PUSH.len() <= 3 * 1024, "{} bytes", PUSH.len());
+    fn the_scripts_are_small() {
+        assert!(JS.len() <= 15_000, "{} bytes", JS.len());
+        assert!(PUSH.len() <= 3_000, "{} bytes", PUSH.len());
     }
 
     #[test]

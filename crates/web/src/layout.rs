@@ -38,7 +38,12 @@ impl Place {
         Self::Settings,
     ];
 
-    fn path(self) -> &'static str {
+    /// The first page that has anything for this viewer.
+    pub(crate) fn first_for(v: &Viewer) -> Option<Self> {
+        Self::ALL.into_iter().find(|place| place.is_for(v))
+    }
+
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Today => "/",
             Self::Reminders => "/reminders",
@@ -115,7 +120,7 @@ pub(crate) fn page(v: &Viewer, place: Option<Place>, title: &str, main: &Markup,
         (DOCTYPE)
         html lang=(m.tag()) {
             (head(title))
-            body data-form=(v.form_token()) data-lost=(m.t(t::LOST)) data-back=(m.t(t::BACK)) data-user=(v.person) {
+            body data-form=(v.form_token()) data-lost=[v.may_follow().then(|| m.t(t::LOST))] data-back=(m.t(t::BACK)) data-user=(v.person) {
                 a.skip href="#main" { (m.t(t::SKIP)) }
                 div #lost role="status" aria-live="polite" {}
                 div.frame {
@@ -196,7 +201,7 @@ fn rail(v: &Viewer, place: Option<Place>) -> Markup {
             }
             button.find type="button" data-palette { (m.t(t::SEARCH)) kbd { "Ctrl K" } }
             div.foot {
-                p.live { span { (m.t(t::LIVE)) " · " (v.m.zone.name()) } }
+                p.live { span { @if v.may_follow() { (m.t(t::LIVE)) " · " } (v.m.zone.name()) } }
                 (leave(v))
             }
         }
@@ -209,7 +214,7 @@ fn leave(v: &Viewer) -> Markup {
     html! {
         div.leave {
             p { (m.say(t::SIGNED_IN_AS, &[("name", &v.caller.name)])) }
-            a href="/browser" aria-current=[(v.here == "/browser").then_some("page")] { (m.t(texts::browser::ADD)) }
+            @if v.may(Scope::Read) { a href="/browser" aria-current=[(v.here == "/browser").then_some("page")] { (m.t(texts::browser::ADD)) } }
             (form(v, "/sign-out", html! { button.link type="submit" { (m.t(t::SIGN_OUT)) } }))
             (form(v, "/sign-out", html! { button.link type="submit" name="everywhere" value="1" { (m.t(t::SIGN_OUT_EVERYWHERE)) } }))
         }

@@ -14,6 +14,7 @@ use punctual_client::Failure;
 use crate::house::House;
 use crate::manner::Manner;
 use crate::texts::trouble as t;
+use crate::viewer::Viewer;
 use crate::{Web, layout, session};
 
 /// Why there is no page.
@@ -76,6 +77,15 @@ pub(crate) async fn layer(State(house): State<Web>, request: Request, next: Next
         let is_first = here == "/" || method != Method::GET;
         return Redirect::to(&if is_first { "/sign-in".to_owned() } else { format!("/sign-in?next={next}") })
             .into_response();
+    }
+    // Whoever has signed in and asked for what their key may not do has the way on and out around the page.
+    if trouble.status() == StatusCode::FORBIDDEN
+        && let Trouble::Api(failure) = &*trouble
+        && let Ok(v) = Viewer::of(&*house, &headers, &uri).await
+    {
+        let title = v.m.t(t::FORBIDDEN);
+        let page = html! { h1 { (title) } p.sub { (failure) } };
+        return (StatusCode::FORBIDDEN, v.page(None, &title, &page)).into_response();
     }
     page(&*house, &headers, &trouble).await
 }

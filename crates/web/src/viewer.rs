@@ -2,9 +2,9 @@
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::future::join;
 use maud::Markup;
@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Web;
 use crate::flash::{self, Flash};
+use crate::house::House;
 use crate::layout::{self, Place};
 use crate::manner::Manner;
 use crate::session;
@@ -50,16 +51,25 @@ impl FromRequestParts<Web> for Viewer {
     type Rejection = Trouble;
 
     async fn from_request_parts(parts: &mut Parts, house: &Web) -> Result<Self, Trouble> {
-        let session = session::of(&parts.headers, &**house).ok_or(Trouble::SignedOut)?.to_owned();
-        let client = house.client(&session);
-        let part = parts.headers.get("x-part");
-        let is_part = part.is_some();
         // News may wait its turn; somebody who types does not.
-        if part.is_some_and(|part| part != "asked") {
+        if parts.headers.get(PART).is_some_and(|part| part != "asked") {
             house.turn().await;
         }
-        let here = parts.uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
-        let asked = query_value(parts.uri.query().unwrap_or_default(), "user");
+        Self::of(&**house, &parts.headers, &parts.uri).await
+    }
+}
+
+/// The header of a request for parts of a page.
+const PART: &str = "x-part";
+
+impl Viewer {
+    /// Who looks at the page at `uri`, by the headers of their browser.
+    pub(crate) async fn of(house: &dyn House, headers: &HeaderMap, uri: &Uri) -> Result<Self, Trouble> {
+        let session = session::of(headers, house).ok_or(Trouble::SignedOut)?.to_owned();
+        let client = house.client(&session);
+        let is_part = headers.contains_key(PART);
+        let here = uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
+        let asked = query_value(uri.query().unwrap_or_default(), "user");
         let (caller, settings) = join(client.caller(), client.settings()).await;
         let (caller, settings) = (caller?, settings?);
         let person = match asked.filter(|user| !user.is_empty()) {
@@ -70,10 +80,10 @@ impl FromRequestParts<Web> for Viewer {
         let own = async { entry(&client, &caller.user).await };
         let theirs = async { if person == caller.user { None } else { entry(&client, &person).await } };
         let (own, theirs) = join(own, theirs).await;
-        let m = Manner::of(own.as_ref(), &settings, &parts.headers, house.now());
+        let m = Manner::of(own.as_ref(), &settings, headers, house.now());
         let user = if person == caller.user { own } else { theirs };
         // A part that is fetched anew beside what somebody does takes no words from the page that follows it.
-        let said = Flash::of(&parts.headers).filter(|_| !is_part);
+        let said = Flash::of(headers).filter(|_| !is_part);
         Ok(Self { session, client, caller, person, user, m, here, is_part, said })
     }
 }
@@ -104,9 +114,19 @@ impl Viewer {
         self.caller.may(scope)
     }
 
+    /// That their key may change things. A page that only asks whether to is none for anybody else.
+    pub(crate) fn must_write(&self) -> Result<(), Trouble> {
+        if self.may(Scope::Write) { Ok(()) } else { Err(Trouble::NotFound) }
+    }
+
     /// Whether their key may do what concerns everybody.
     pub(crate) fn is_admin(&self) -> bool {
         self.may(Scope::Admin) && !self.caller.is_bound && self.caller.channels.is_empty()
+    }
+
+    /// Whether their page is live. What happens is told to no key without `read`, and to none that is bound to channels.
+    pub(crate) fn may_follow(&self) -> bool {
+        self.may(Scope::Read) && self.caller.channels.is_empty()
     }
 
     /// Whether another's things are shown.
@@ -119,8 +139,9 @@ impl Viewer {
         match self.looks_at_another() {
             false => path.to_owned(),
             true => {
-                let joint = if path.contains('?') { '&' } else { '?' };
-                format!("{path}{joint}user={}", utf8_percent_encode(&self.person, NON_ALPHANUMERIC))
+                let (page, place) = path.find('#').map_or((path, ""), |at| path.split_at(at));
+                let joint = if page.contains('?') { '&' } else { '?' };
+                format!("{page}{joint}user={}{place}", utf8_percent_encode(&self.person, NON_ALPHANUMERIC))
             }
         }
     }

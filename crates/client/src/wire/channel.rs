@@ -153,6 +153,9 @@ pub struct Tested {
     pub error: Option<String>,
     /// What the platform calls the message.
     pub message_id: Option<String>,
+    /// Whether the address counts as dead although it took this one: nothing else is sent there until somebody revives it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dead: bool,
     /// How many milliseconds the send took.
     pub took_ms: f64,
 }

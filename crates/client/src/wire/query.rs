@@ -28,7 +28,7 @@ pub struct ReminderQuery {
     /// Only those of exactly this name or message, or whose id ends so.
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// Whether `total` says how many there are in all. Not together with `q` or `channel`, nor for a key that is bound to channels.
+    /// Whether `total` says how many there are in all. Not together with `channel`, nor for a key that is bound to channels.
     pub count: Option<bool>,
     /// How many at most, from 1 to 500; 50 if nobody says.
     #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 500))]

@@ -270,7 +270,7 @@ pub struct Reminders<'a> {
 pub struct Total {
     /// So many, at least.
     pub n: usize,
-    /// Whether that is all: counting looks at 20,000 reminders.
+    /// Whether that is all: counting looks at 20,000 reminders, and at 1,000 of those that `q` finds.
     pub exact: bool,
 }
 

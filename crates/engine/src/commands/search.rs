@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_core::id::ReminderId;
 use punctual_core::rules::search::Words;
-use punctual_core::store::{Filled, FindQuery, JournalQuery, ReminderQuery, ReminderView, Start, StoreError};
+use punctual_core::store::{Filled, FindQuery, HowMany, JournalQuery, ReminderQuery, ReminderView, Start, StoreError};
 
 use crate::Engine;
 use crate::search::{DUTY, KINDS, existing, retold};
@@ -15,6 +15,10 @@ const TAIL_MAX: usize = 5000;
 const LOOKS_MAX: usize = 20;
 /// How many reminders it is asked for at a time, at least.
 const STEP_MIN: usize = 50;
+
+/// How many reminders that the index has are looked at to count them, and how many of them at a time.
+const COUNTED_MAX: usize = 1000;
+const COUNT_STEP: usize = 250;
 
 /// Reminders that were found.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +47,29 @@ impl Engine {
         }
         self.search_index(words, query, before, &mut page, &mut seen).await?;
         Ok(page)
+    }
+
+    /// How many reminders have these words and are what `query` asks for, but for [`ReminderQuery::channel`] and [`ReminderQuery::before`]. It looks
+    /// at no more than 1,000 that the index has.
+    pub async fn how_many(&self, words: &Words, query: &ReminderQuery) -> Result<HowMany, StoreError> {
+        let mut newest = FoundPage::default();
+        let mut seen = BTreeSet::new();
+        let query = ReminderQuery { limit: COUNTED_MAX, ..query.clone() };
+        self.search_tail(words, &query, &mut newest, &mut seen).await?;
+        let (mut n, mut before) = (newest.views.len(), None);
+        // A few at a time: what is counted need not be held.
+        for _ in 0..COUNTED_MAX / COUNT_STEP {
+            let find = FindQuery { words: words.clone(), user: query.user.clone(), before, limit: COUNT_STEP };
+            let hits = self.store().find(find).await?;
+            let ids = hits.list.iter().map(|(_, id)| *id).filter(|id| seen.insert(*id)).collect();
+            let views = existing(self.store(), ids).await?;
+            n += views.iter().filter(|view| words.are_in(&view.reminder) && query.takes(view, None)).count();
+            before = hits.more_before;
+            if before.is_none() {
+                break;
+            }
+        }
+        Ok(HowMany { n, is_all: before.is_none() && newest.indexing.is_none() })
     }
 
     /// Looks at the reminders that the index has not come to yet.

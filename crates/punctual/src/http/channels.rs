@@ -179,6 +179,7 @@ fn told(trial: &Trial, to: Address) -> Tested {
             error => error.to_string(),
         }),
         message_id: trial.said.as_ref().ok().and_then(|receipt| receipt.message_id.clone()),
+        dead: trial.said.is_ok() && trial.is_dead,
         took_ms: trial.took.as_secs_f64() * 1000.0,
     }
 }

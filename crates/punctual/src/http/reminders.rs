@@ -158,13 +158,13 @@ pub(super) async fn list(
         before: None,
     };
     let is_counted = params.flag("count")?;
-    if is_counted && (params.has("q") || params.has("channel") || !caller.channels().is_empty()) {
-        let problem =
-            "cannot be given together with `q` or `channel`, nor by a key that is bound to channels; leave it out";
+    if is_counted && (params.has("channel") || !caller.channels().is_empty()) {
+        let problem = "cannot be given together with `channel`, nor by a key that is bound to channels; leave it out";
         return Err(Invalid::new("count", problem).into());
     }
     if let Some(words) = params.get("q") {
-        return search(&app, &caller, words, query, params.cursor(|text| text.parse().ok())?).await;
+        let before = params.cursor(|text| text.parse().ok())?;
+        return search(&app, &caller, words, query, before, is_counted).await;
     }
     let before: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
     let read = |before, limit| app.engine.store().reminders(store::ReminderQuery { before, limit, ..query.clone() });
@@ -200,6 +200,7 @@ async fn search(
     words: &str,
     query: store::ReminderQuery,
     before: Option<i64>,
+    is_counted: bool,
 ) -> Result<Response, Problem> {
     if query.channel.is_some() {
         return Err(Invalid::new("channel", "cannot be given together with `q`; leave out one of them").into());
@@ -207,7 +208,17 @@ async fn search(
     let words = Words::read("q", words, query.user.is_some())?;
     let query = store::ReminderQuery { limit: query.limit.min(LOOKED_FOR_MAX), ..query };
     let found = app.engine.search(&words, &query, before).await?;
-    let page = Page { next_cursor: found.next.map(|place| place.to_string()), indexing: found.indexing, total: None };
+    let total = match is_counted {
+        true if before.is_none() && found.next.is_none() => {
+            Some(Total { n: found.views.len(), exact: found.indexing.is_none() })
+        }
+        true => {
+            let counted = app.engine.how_many(&words, &query).await?;
+            Some(Total { n: counted.n, exact: counted.is_all })
+        }
+        false => None,
+    };
+    let page = Page { next_cursor: found.next.map(|place| place.to_string()), indexing: found.indexing, total };
     Ok(listed(app, caller, &found.views, page).await)
 }
 

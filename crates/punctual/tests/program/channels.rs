@@ -139,7 +139,7 @@ async fn a_test_of_a_dead_address_revives_nothing_and_is_recorded() {
         answers.send_replace(StatusCode::NO_CONTENT);
         let told = home.run(&["channels", "test", "webhook", &receiver.url, "--json"]).json();
         receiver.next().await;
-        assert_eq!(told["outcome"], "sent");
+        assert_eq!((&told["outcome"], &told["dead"]), (&json!("sent"), &json!(true)));
         assert!(told["meaning"].as_str().unwrap().contains("channels revive"), "{told}");
         assert_eq!(server.get("/v1/dead-addresses").await["dead_addresses"].as_array().unwrap().len(), 1);
         let (status, _) = server.call(Method::POST, "/v1/reminders", Some(now("two", &to))).await;

@@ -1,7 +1,7 @@
 //! The things that those see who look after a server: how late it is, its nodes, its settings, its channels.
 
 use jiff::Timestamp;
-use punctual_testkit::wait::until_some;
+use punctual_testkit::wait::{until, until_some};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -166,7 +166,17 @@ async fn a_list_says_how_many_there_are_in_all() {
         assert_eq!(total("limit=2&count=true").await, json!({ "n": 7, "exact": true }));
         assert_eq!(total("status=cancelled&limit=2&count=true").await, json!({ "n": 0, "exact": true }));
         assert_eq!(total("limit=2").await, Value::Null);
-        let (status, problem) = server.call(Method::GET, "/v1/reminders?q=xyz&count=true", None).await;
+        // Of what is searched as well, also where the page begins further on.
+        until("the index has all", async || {
+            let page = server.get("/v1/reminders?user=alice&q=x&limit=2&count=true").await;
+            page["total"] == json!({ "n": 6, "exact": true }) && page["indexing"].is_null()
+        })
+        .await;
+        let first = server.get("/v1/reminders?user=alice&q=x&limit=2").await;
+        let next = first["next_cursor"].as_str().unwrap();
+        let on = format!("user=alice&q=x&limit=2&count=true&cursor={next}");
+        assert_eq!(total(&on).await, json!({ "n": 6, "exact": true }));
+        let (status, problem) = server.call(Method::GET, "/v1/reminders?channel=console&count=true", None).await;
         assert!(status.is_client_error() && problem["field"] == "count", "{problem}");
         let stats = server.get("/v1/stats").await;
         assert!(stats["database"]["bytes"].as_u64().unwrap() > 10_000, "{stats}");

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use crate::common::{Home, Ran, Server, answer, soon, within};
 
 /// Makes a certificate for `name` and its key in `folder`, as `cert.pem` and `key.pem`.
-fn certificate(folder: &Path, name: &str) {
+pub(crate) fn certificate(folder: &Path, name: &str) {
     std::fs::create_dir_all(folder).unwrap();
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-nodes", "-newkey", "rsa:2048", "-days", "2", "-subj", &format!("/CN={name}")]);
@@ -32,7 +32,7 @@ fn replace(from: &Path, to: &Path) {
     }
 }
 
-fn serve(home: &Home, folder: &Path) -> Server {
+pub(crate) fn serve(home: &Home, folder: &Path) -> Server {
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     home.serve_with(&[("PUNCTUAL_TLS_CERT", cert.to_str().unwrap()), ("PUNCTUAL_TLS_KEY", key.to_str().unwrap())])
 }
@@ -41,17 +41,23 @@ fn address(server: &Server) -> String {
     server.url.strip_prefix("https://").unwrap().to_owned()
 }
 
-/// Asks as somebody does who trusts the certificate in `folder`, which is for `name`, and nothing else.
-async fn asks(server: &Server, folder: &Path, name: &str) -> reqwest::Result<reqwest::Response> {
+/// Somebody who trusts the certificate in `folder`, which is for `name`, and nothing else, and who follows no link by themselves.
+pub(crate) fn trusting(server: &Server, folder: &Path, name: &str) -> reqwest::Client {
     let pem = std::fs::read(folder.join("cert.pem")).unwrap();
-    let address: std::net::SocketAddr = address(server).parse().unwrap();
-    let client = reqwest::Client::builder()
+    reqwest::Client::builder()
         .no_proxy()
         .tls_certs_only([reqwest::Certificate::from_pem(&pem).unwrap()])
-        .resolve(name, address)
+        .resolve(name, address(server).parse().unwrap())
+        .redirect(reqwest::redirect::Policy::none())
         .timeout(Duration::from_secs(30))
         .build()
-        .unwrap();
+        .unwrap()
+}
+
+/// Asks as somebody does who trusts that certificate.
+async fn asks(server: &Server, folder: &Path, name: &str) -> reqwest::Result<reqwest::Response> {
+    let client = trusting(server, folder, name);
+    let address: std::net::SocketAddr = address(server).parse().unwrap();
     client.get(format!("https://{name}:{}/v1/settings", address.port())).bearer_auth(&server.key).send().await
 }
 

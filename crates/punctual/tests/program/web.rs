@@ -1,12 +1,20 @@
 //! The page, as a browser without a script sees it: signing in, forms, and who may see what.
 
+mod channels;
 mod events;
+mod health;
+mod keys;
+mod languages;
 mod people;
+mod sign_in;
+mod today;
 mod watches;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Home, Server, soon};
 
@@ -78,6 +86,17 @@ impl<'a> Browser<'a> {
 impl Page {
     pub(crate) fn leads_to(&self) -> &str {
         self.headers.get(LOCATION).map_or("", |to| to.to_str().unwrap())
+    }
+
+    /// What the next page will say about it.
+    pub(crate) fn said(&self) -> String {
+        let cookies = self.headers.get_all(SET_COOKIE).into_iter().map(|set| set.to_str().unwrap());
+        let said = cookies
+            .filter_map(|set| set.strip_prefix("punctual-said="))
+            .next()
+            .unwrap_or_else(|| panic!("{}", self.text));
+        let json = BASE64_URL_SAFE_NO_PAD.decode(said.split(';').next().unwrap()).unwrap();
+        serde_json::from_slice::<Value>(&json).unwrap()["text"].as_str().unwrap().to_owned()
     }
 
     /// How something was when the form that `does` this was shown.

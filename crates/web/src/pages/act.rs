@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::reminder::render;
 use super::reminders::seen;
+use super::today::add::why_none;
 use crate::Web;
 use crate::flash::{Flash, leads};
 use crate::parts::{Filled, Refusal};
@@ -66,13 +67,27 @@ async fn act(
             }
         });
     }
-    Ok(match done(&v, &id, &verb, &Act::of(&form)).await {
+    let wish = Act::of(&form);
+    Ok(match done(&v, &id, &verb, &wish).await {
         Ok(flash) => flash.then(&back),
         Err(failure) => match refused(&failure) {
-            Some(words) => Flash::problem(words).then(&back),
+            Some(words) => {
+                let no_time = no_time(&v, wish.until.as_deref()).await;
+                Flash::problem(no_time.unwrap_or_else(|| words.to_owned())).then(&back)
+            }
             None => return Err(failure.into()),
         },
     })
+}
+
+/// That the words of a snooze that was refused say no time, where they say none.
+async fn no_time(v: &Viewer, until: Option<&str>) -> Option<String> {
+    let words = until?;
+    let asked = ParseInput { text: Some(words.to_owned()), user: Some(v.person.clone()), ..ParseInput::default() };
+    let meant = v.client.parse(&asked).await.ok()?;
+    let example = v.m.t(today::UNTIL_EXAMPLE);
+    let is_none = matches!(meant, Understood::None { .. });
+    is_none.then(|| v.m.say(t::NO_TIME, &[("words", words), ("example", &example)]))
 }
 
 /// What was done, in a sentence.
@@ -166,7 +181,7 @@ async fn edited(v: &Viewer, form: &Filled) -> Result<Result<ReminderInput, Strin
             }
             Understood::Interval { from, due, .. } => Schedule(json!({"type": "once", "at": due.unwrap_or(from)})),
             Understood::Recurring { schedule, .. } => schedule,
-            Understood::None { reason, .. } => return Ok(Err(reason)),
+            Understood::None { reason, .. } => return Ok(Err(why_none(&v.m, &reason))),
             Understood::Other(_) => return Ok(Err(v.m.t(today::NO_TIME).into_owned())),
         });
     }

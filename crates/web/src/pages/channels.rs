@@ -5,13 +5,14 @@ use axum::extract::{Path, Query};
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use punctual_client::wire::{Channel, Channels, DeadAddresses, Gate, PageQuery, Receives, Revive, Test};
+use punctual_client::wire::{Channel, Channels, DeadAddresses, Gate, PageQuery, Receives, Revive, Test, Tested};
 use serde::Deserialize;
 
 use crate::Web;
 use crate::flash::Flash;
 use crate::layout::Place;
-use crate::parts::{self, Empty, Shape};
+use crate::manner::Manner;
+use crate::parts::{self, Empty, Field, Shape};
 use crate::texts::channels as t;
 use crate::trouble::Trouble;
 use crate::viewer::{Posted, Scope, Viewer, refused};
@@ -22,6 +23,7 @@ const DEAD_SHOWN: usize = 50;
 pub(crate) fn routes() -> Router<Web> {
     Router::new()
         .route("/channels", get(show))
+        .route("/channels/test", post(test_named))
         .route("/channels/{name}/test", post(test))
         .route("/channels/{name}/revive", post(revive))
 }
@@ -33,6 +35,9 @@ struct Asked {
 }
 
 async fn show(Query(asked): Query<Asked>, v: Viewer) -> Result<Response, Trouble> {
+    if v.may(Scope::SendTest) && !v.may(Scope::Read) {
+        return Ok(test_alone(&v));
+    }
     let page = v.client.channels().await?;
     let dead = match v.is_admin() {
         true => Some(v.client.dead_addresses(&PageQuery { limit: Some(DEAD_SHOWN), cursor: asked.dead }).await?),
@@ -99,7 +104,7 @@ fn card(v: &Viewer, channel: &Channel) -> Markup {
             @if channel.default { p.hint { (m.t(t::DEFAULT)) } }
             dl.facts {
                 dt { (m.t(t::LAST_HOUR)) } dd { (m.say(t::SENT_FAILED, &[("sent", &m.number(outcomes.sent)), ("failed", &m.number(outcomes.failed))])) }
-                dt { (m.t(t::LAST_MINUTE)) } dd { (m.say(t::SENDS, &[("n", &m.number(outcomes.last_minute))])) }
+                dt { (m.t(t::LAST_MINUTE)) } dd { (last_minute(m, channel)) }
                 dt { (m.t(t::RATE)) } dd { (limits.join(", ")) }
                 dt { (m.t(t::NOW)) } dd { (m.say(t::SENDING_WAITING, &[("sending", &m.number(channel.sending as u64)), ("waiting", &m.number(channel.waiting as u64))])) }
                 @if let (Some(error), Some(at)) = (&outcomes.error, outcomes.failed_at) {
@@ -118,6 +123,25 @@ fn card(v: &Viewer, channel: &Channel) -> Markup {
     }
 }
 
+/// How much was sent in a minute, of how much may be sent to one receiver in one.
+fn last_minute(m: &Manner, channel: &Channel) -> String {
+    let n = m.number(channel.outcomes.last_minute);
+    match channel.rate.as_deref().and_then(per_minute) {
+        Some(limit) => m.say(t::OF_LIMIT, &[("n", &n), ("m", &m.number(limit))]),
+        None => m.say(t::SENDS, &[("n", &n)]),
+    }
+}
+
+/// How many a rate such as `30/1s` or `5/500ms` allows in a minute.
+fn per_minute(rate: &str) -> Option<u64> {
+    let (n, per) = rate.split_once('/')?;
+    let millis: u64 = match per.strip_suffix("ms") {
+        Some(millis) => millis.parse().ok()?,
+        None => per.strip_suffix('s')?.parse::<u64>().ok()?.checked_mul(1000)?,
+    };
+    n.parse::<u64>().ok()?.checked_mul(60_000)?.checked_div(millis)
+}
+
 fn of_gate(v: &Viewer, gate: &Gate) -> Markup {
     let m = &v.m;
     let why = match &*gate.why {
@@ -130,11 +154,38 @@ fn of_gate(v: &Viewer, gate: &Gate) -> Markup {
 
 fn of_receives(v: &Viewer, receives: &Receives) -> Markup {
     let m = &v.m;
+    let state = match &*receives.state {
+        "connected" => m.t(t::CONNECTED),
+        "connecting" => m.t(t::CONNECTING),
+        "elsewhere" => m.t(t::CONNECTED_ELSEWHERE),
+        "refused" => m.t(t::CONNECTION_REFUSED),
+        "listening" => m.t(t::LISTENING),
+        other => other.into(),
+    };
     html! {
-        (m.say(t::ANSWERS_TAKEN, &[("state", &receives.state), ("n", &m.number(receives.answers))]))
+        (m.say(t::ANSWERS_TAKEN, &[("state", &state), ("n", &m.number(receives.answers))]))
         @if let Some(node) = &receives.node { " " small { (node) } }
         @if let Some(error) = &receives.error { br; span.problem { (error) } }
     }
+}
+
+/// For a key that may send tests and see nothing: it names the channel itself.
+fn test_alone(v: &Viewer) -> Response {
+    let m = &v.m;
+    let tried = parts::Tried::of("test", None);
+    let main = html! {
+        h1 { (m.t(t::TITLE)) }
+        p.sub { (m.t(t::TEST_ALONE)) }
+        (parts::form(v, "/channels/test", html! {
+            div.fields {
+                (tried.field(&Field { name: "channel", label: &m.t(t::CHANNEL), is_required: true, ..Field::default() }))
+                (tried.field(&Field { name: "address", label: &m.t(t::ADDRESS), hint: Some(&m.t(t::ADDRESS_HINT)), ..Field::default() }))
+                (tried.field(&Field { name: "message", label: &m.t(t::MESSAGE), example: Some(&m.t(t::MESSAGE_HINT)), ..Field::default() }))
+            }
+            div.buttons { button.main type="submit" { (m.t(t::TEST)) } }
+        }))
+    };
+    v.page(Place::Channels, &m.t(t::TITLE), &main)
 }
 
 fn test_form(v: &Viewer, channel: &Channel) -> Markup {
@@ -167,27 +218,39 @@ fn own_address(v: &Viewer, channel: &str) -> String {
 }
 
 #[derive(Deserialize)]
-struct Tried {
+struct Wanted {
+    /// Where the path does not name it.
+    channel: Option<String>,
     address: String,
     message: String,
 }
 
+async fn test(Path(name): Path<String>, Posted { viewer, form }: Posted<Wanted>) -> Result<Response, Trouble> {
+    send(&viewer, &name, form).await
+}
+
+async fn test_named(Posted { viewer, mut form }: Posted<Wanted>) -> Result<Response, Trouble> {
+    let name = form.channel.take().unwrap_or_default();
+    send(&viewer, name.trim(), form).await
+}
+
 /// Sends a real message, and says what the platform answered.
-async fn test(Path(name): Path<String>, Posted { viewer: v, form }: Posted<Tried>) -> Result<Response, Trouble> {
+async fn send(v: &Viewer, name: &str, form: Wanted) -> Result<Response, Trouble> {
     let given = |text: String| Some(text).filter(|text| !text.trim().is_empty());
     let message = given(form.message).unwrap_or_else(|| v.m.t(t::MESSAGE_HINT).into_owned());
     let asked = Test { address: given(form.address), message: Some(message) };
     let back = v.href("/channels");
-    Ok(match v.client.test_channel(&name, &asked).await {
+    Ok(match v.client.test_channel(name, &asked).await {
         Ok(tested) => {
-            let said = tested
-                .error
-                .or(tested.message_id)
-                .map_or(tested.meaning.clone(), |said| format!("{said} ({})", tested.meaning));
+            let (outcome, meaning) = meant(&v.m, &tested);
             let span = v.m.millis(tested.took_ms);
-            let text = v
-                .m
-                .say(t::TESTED, &[("channel", &name), ("outcome", &tested.outcome), ("span", &span), ("said", &said)]);
+            let text =
+                v.m.say(t::TESTED, &[("channel", name), ("outcome", &outcome), ("span", &span), ("said", &meaning)]);
+            // What the platform itself says stays in its words.
+            let text = match tested.error.or(tested.message_id) {
+                Some(said) => v.m.say(t::PLATFORM_SAID, &[("text", &text), ("words", &said)]),
+                None => text,
+            };
             let flash = if tested.outcome == "sent" { Flash::done(text) } else { Flash::problem(text) };
             flash.then(&back)
         }
@@ -196,6 +259,22 @@ async fn test(Path(name): Path<String>, Posted { viewer: v, form }: Posted<Tried
             None => return Err(failure.into()),
         },
     })
+}
+
+/// What became of a test, and what that means for reminders.
+fn meant(m: &Manner, tested: &Tested) -> (String, String) {
+    let (outcome, meaning) = match &*tested.outcome {
+        "sent" if tested.dead => (t::WAS_SENT, t::SENT_TO_DEAD),
+        "sent" => (t::WAS_SENT, t::SENT_MEANS),
+        "throttled" => (t::WAS_THROTTLED, t::THROTTLED_MEANS),
+        "unavailable" => (t::WAS_UNAVAILABLE, t::UNAVAILABLE_MEANS),
+        "refused" => (t::WAS_REFUSED, t::REFUSED_MEANS),
+        "gone" => (t::WAS_GONE, t::GONE_MEANS),
+        "unknown" => (t::WAS_UNKNOWN, t::UNKNOWN_MEANS),
+        // A newer server's.
+        other => return (other.to_owned(), tested.meaning.clone()),
+    };
+    (m.t(outcome).into_owned(), m.t(meaning).into_owned())
 }
 
 fn dead_addresses(v: &Viewer, dead: &DeadAddresses) -> Markup {
@@ -243,4 +322,18 @@ async fn revive(Path(name): Path<String>, Posted { viewer: v, form }: Posted<Dea
             None => return Err(failure.into()),
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_said_by_the_minute() {
+        for (rate, expect) in
+            [("30/1s", Some(1800)), ("20/60s", Some(20)), ("5/500ms", Some(600)), ("1/3600s", Some(0)), ("often", None)]
+        {
+            assert_eq!(per_minute(rate), expect, "{rate}");
+        }
+    }
 }

@@ -226,15 +226,16 @@ fn table(v: &Viewer, parts: &[LatePart]) -> Markup {
     let heads = [t::SENDS, t::FAILED, t::GIVEN_UP, t::P50, t::P90, t::P99, t::MAX, t::BACKLOG];
     html! {
         div.table tabindex="0" role="group" aria-label=(m.t(t::AS_TABLE)) {
-            table {
-                thead { tr { th scope="col" { (m.t(t::WHEN)) } @for head in heads { th.num scope="col" { (m.t(head)) } } } }
+            // A day has 96 rows, so a cell is no more than its number.
+            table.of-numbers {
+                thead { tr { th scope="col" { (m.t(t::WHEN)) } @for head in heads { th scope="col" { (m.t(head)) } } } }
                 tbody {
                     @for LatePart { at, late } in parts.iter().rev() {
                         tr {
-                            th scope="row" { (parts::instant(m, *at)) }
-                            @for n in [late.sends, late.failed, late.given_up] { td.num { (m.number(n)) } }
-                            @for ms in [late.p50_ms, late.p90_ms, late.p99_ms, late.max_ms] { td.num { (millis(ms)) } }
-                            td.num { (m.number(late.waiting)) }
+                            th { (m.instant(*at)) }
+                            @for n in [late.sends, late.failed, late.given_up] { td { (m.number(n)) } }
+                            @for ms in [late.p50_ms, late.p90_ms, late.p99_ms, late.max_ms] { td { (millis(ms)) } }
+                            td { (m.number(late.waiting)) }
                         }
                     }
                 }

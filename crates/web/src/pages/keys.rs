@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::extract::Path;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::future::join;
 use maud::{Markup, html};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::Web;
 use crate::flash::Flash;
 use crate::layout::Place;
-use crate::parts::{self, Empty, Shape};
+use crate::parts::{self, Empty, Field, Filled, Refusal, Shape, Tried};
 use crate::texts::{Text, keys as t, reminders};
 use crate::trouble::Trouble;
 use crate::viewer::{Posted, Viewer, refused};
@@ -41,6 +41,11 @@ pub(crate) fn routes() -> Router<Web> {
 }
 
 async fn show(v: Viewer) -> Result<Response, Trouble> {
+    render(&v, None).await
+}
+
+/// The page, also for a new key that was refused.
+async fn render(v: &Viewer, refusal: Option<&Refusal>) -> Result<Response, Trouble> {
     let (keys, channels) = join(v.client.keys(), v.client.channels()).await;
     let keys = keys?.keys;
     // A key that may make keys need not see channels.
@@ -53,13 +58,13 @@ async fn show(v: Viewer) -> Result<Response, Trouble> {
         div #keys-list data-live="key." {
             @if keys.is_empty() {
                 (parts::empty(Empty { title: &m.t(t::EMPTY_TITLE), what_for: &m.t(t::EMPTY), example: html! { pre tabindex="0" { "punctual keys create my-bot --user alice --expires 90d" } } }))
-            } @else { (list(&v, &keys)) }
+            } @else { (list(v, &keys)) }
         }
         h2 { (m.t(t::NEW)) }
-        (make_form(&v, &channels))
+        (make_form(v, &channels, Tried::of("new", refusal)))
         h2 { (m.t(t::SESSIONS)) }
         p.sub { (m.t(t::SESSIONS_WHAT)) }
-        (parts::form(&v, "/sign-out", html! { button type="submit" name="everywhere" value="1" { (m.t(t::EVERYWHERE)) } }))
+        (parts::form(v, "/sign-out", html! { button type="submit" name="everywhere" value="1" { (m.t(t::EVERYWHERE)) } }))
     };
     Ok(v.page(Place::Keys, &m.t(t::TITLE), &main))
 }
@@ -138,33 +143,26 @@ fn row(v: &Viewer, key: &Key) -> Markup {
     }
 }
 
-fn make_form(v: &Viewer, channels: &[String]) -> Markup {
+fn make_form(v: &Viewer, channels: &[String], tried: Tried<'_>) -> Markup {
     let m = &v.m;
-    let field = |name: &str, label: Text, hint: Text| {
-        html! {
-            div {
-                label for=(name) { (m.t(label)) }
-                input id=(name) name=(name) autocomplete="off" spellcheck="false" aria-describedby=(format!("{name}-hint"));
-                span.hint id=(format!("{name}-hint")) { (m.t(hint)) }
-            }
-        }
+    let field = |name: &str, label: Text, hint: Text, is_required: bool| {
+        let key = is_required.then_some("n");
+        tried.field(&Field { name, label: &m.t(label), hint: Some(&m.t(hint)), is_required, key, ..Field::default() })
     };
+    let is_ticked = |name: &str, value: &str, otherwise: bool| tried.ticked_of(name, value, otherwise);
     html! {
         div.card {
             (parts::form(v, "/keys", html! {
+                (tried.alert(m, &["name", "user", "expires_at", "rate"]))
                 div.fields {
-                    div {
-                        label for="name" { (m.t(t::NAME)) }
-                        input #name name="name" required maxlength="200" autocomplete="off" aria-describedby="name-hint" data-key="n";
-                        span.hint #name-hint { (m.t(t::NAME_HINT)) }
-                    }
-                    (field("user", t::USER, t::USER_HINT))
-                    (field("expires_at", t::EXPIRES, t::EXPIRES_HINT))
-                    (field("rate", t::RATE, t::RATE_HINT))
+                    (field("name", t::NAME, t::NAME_HINT, true))
+                    (field("user", t::USER, t::USER_HINT, false))
+                    (field("expires_at", t::EXPIRES, t::EXPIRES_HINT, false))
+                    (field("rate", t::RATE, t::RATE_HINT, false))
                 }
-                (boxes(m.t(t::SCOPES).as_ref(), "scopes", SCOPES.iter().map(|(scope, text)| (*scope, format!("{scope}: {}", m.t(*text)), matches!(*scope, "read" | "write")))))
+                (boxes(m.t(t::SCOPES).as_ref(), "scopes", SCOPES.iter().map(|(scope, text)| (*scope, format!("{scope}: {}", m.t(*text)), is_ticked("scopes", scope, matches!(*scope, "read" | "write"))))))
                 @if !channels.is_empty() {
-                    (boxes(&format!("{} ({})", m.t(t::CHANNELS), m.t(t::CHANNELS_HINT)), "channels", channels.iter().map(|name| (name.as_str(), name.clone(), false))))
+                    (boxes(&format!("{} ({})", m.t(t::CHANNELS), m.t(t::CHANNELS_HINT)), "channels", channels.iter().map(|name| (name.as_str(), name.clone(), is_ticked("channels", name, false)))))
                 }
                 div.buttons { button.main type="submit" { (m.t(t::MAKE)) } }
             }))
@@ -184,28 +182,23 @@ fn boxes<'a>(legend: &str, name: &str, all: impl Iterator<Item = (&'a str, Strin
     }
 }
 
-async fn make(Posted { viewer: v, form }: Posted<Vec<(String, String)>>) -> Result<Response, Trouble> {
-    let one = |name: &str| {
-        form.iter()
-            .find(|(key, value)| key == name && !value.trim().is_empty())
-            .map(|(_, value)| value.trim().to_owned())
-    };
-    let many =
-        |name: &str| form.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect::<Vec<_>>();
+async fn make(Posted { viewer: mut v, form }: Posted<Filled>) -> Result<Response, Trouble> {
+    v.here = "/keys".into();
+    let many = |name: &str| form.all(name).map(str::to_owned).collect::<Vec<_>>();
     let input = KeyInput {
-        name: one("name"),
-        user: one("user"),
+        name: form.owned("name"),
+        user: form.owned("user"),
         channels: Some(many("channels")).filter(|channels| !channels.is_empty()),
         scopes: Some(many("scopes")),
-        rate: one("rate"),
-        expires_at: one("expires_at"),
+        rate: form.owned("rate"),
+        expires_at: form.owned("expires_at"),
     };
     match v.client.create_key(&input).await {
         Ok(key) => Ok(shown_once(&v, &key)),
-        Err(failure) => match refused(&failure) {
-            Some(words) => Ok(Flash::problem(words).then("/keys")),
-            None => Err(failure.into()),
-        },
+        Err(failure) => {
+            let refusal = Refusal::of(&v.m, "new", &form, failure)?;
+            Ok((refusal.status(), render(&v, Some(&refusal)).await?).into_response())
+        }
     }
 }
 

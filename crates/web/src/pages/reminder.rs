@@ -8,10 +8,11 @@ mod weeks;
 
 use axum::Router;
 use axum::extract::Path;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::future::join;
 use maud::{Markup, html};
+use punctual_client::escaped;
 use punctual_client::known::{ReminderStatus, StateKind};
 use punctual_client::wire::{Occurrence, Occurrences, PageQuery, Reminder};
 use punctual_time::span;
@@ -29,11 +30,26 @@ use crate::viewer::{Scope, Viewer};
 const RUNS: usize = 10;
 
 pub(crate) fn routes() -> Router<Web> {
-    Router::new().route("/reminders/{id}", get(show))
+    Router::new().route("/reminders/{id}", get(show)).route("/runs/{id}/raw", get(raw))
 }
 
 async fn show(v: Viewer, Path(id): Path<String>) -> Result<Response, Trouble> {
     render(&v, &id, None).await
+}
+
+/// A run as the API has it: fetched when somebody unfolds it in its story, and a page of its own without a script.
+async fn raw(v: Viewer, Path(id): Path<String>) -> Result<Response, Trouble> {
+    let m = &v.m;
+    let run = v.client.occurrence(&id, &v.anybody()).await?;
+    let text = serde_json::to_value(&run).map(|value| format!("{value:#}")).unwrap_or_default();
+    let detail = html! { div { pre tabindex="0" { code { (text) } } } };
+    if v.is_part {
+        return Ok(detail.into_response());
+    }
+    let title = format!("{} · {}", m.t(t::RAW), m.say(t::RUN, &[("n", &m.number(run.run_number.into()))]));
+    let back = v.href(&format!("/reminders/{}#run-{}", escaped(&run.reminder_id), run.run_number));
+    let main = html! { p.crumb { a href=(back) { (m.t(reminders::TITLE)) } } h1 { (title) } (detail) };
+    Ok(v.page(Place::Reminders, &title, &main))
 }
 
 /// The page, also for a form of it that was refused.
@@ -91,7 +107,7 @@ fn head(v: &Viewer, reminder: &Reminder<'_>, refusal: Option<&Refusal>) -> Marku
                 dt { (m.t(t::ZONE)) } dd { (reminder.timezone) }
                 @if !reminder.tags.is_empty() {
                     dt { (m.t(t::TAGS)) }
-                    dd { @for tag in reminder.tags.iter() { a href=(v.href(&format!("/reminders?tag={}", punctual_client::escaped(tag)))) { "#" (tag) } " " } }
+                    dd { @for tag in reminder.tags.iter() { a href=(v.href(&format!("/reminders?tag={}", escaped(tag)))) { "#" (tag) } " " } }
                 }
                 dt { (m.t(t::SCHEDULE)) } dd { code { (reminder.schedule.0) } }
             } }))

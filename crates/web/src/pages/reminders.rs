@@ -81,6 +81,17 @@ impl Asked {
         if query.is_empty() { "/reminders".into() } else { format!("/reminders?{}", query.join("&")) }
     }
 
+    /// The runs that wait are a person's, newest first: neither words nor a tag narrow them.
+    fn waiting(self) -> Self {
+        Self { q: String::new(), tag: String::new(), everybody: false, status: AWAITING.into(), ..self }
+    }
+
+    /// Whether the server has counted them lately: everybody's, by status. How the last run ended is none.
+    fn is_in_stats(&self) -> bool {
+        let is_status = ["", "active", "paused", "completed", "cancelled"].contains(&self.status.as_str());
+        self.everybody && self.q.trim().is_empty() && self.tag.is_empty() && is_status
+    }
+
     fn is_plain(&self) -> bool {
         self.q.is_empty() && self.status.is_empty() && self.tag.is_empty() && self.cursor.is_none()
     }
@@ -88,10 +99,13 @@ impl Asked {
 
 async fn show(v: Viewer, RawQuery(query): RawQuery) -> Result<Response, Trouble> {
     let mut asked = Asked::read(query.as_deref().unwrap_or_default());
-    asked.everybody &= !v.caller.is_bound && asked.status != AWAITING;
+    asked.everybody &= !v.caller.is_bound;
+    if asked.status == AWAITING {
+        asked = asked.waiting();
+    }
     let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    // What is searched by words, or by a key for some channels, is not counted.
-    let is_counted = !asked.everybody && asked.q.trim().is_empty() && v.caller.channels.is_empty();
+    // Everybody's of a status are counted already, and a key for some channels counts nothing.
+    let is_counted = !asked.is_in_stats() && v.caller.channels.is_empty();
     let search = ReminderQuery {
         count: is_counted.then_some(true),
         user: (!asked.everybody).then(|| v.person.clone()),
@@ -143,19 +157,18 @@ async fn awaiting(v: &Viewer, asked: &Asked) -> Result<Reminders<'static>, Failu
         ..DueQuery::default()
     };
     let page = v.client.runs(&query).await?;
-    let (words, tag) = (asked.q.trim().to_lowercase(), asked.tag.trim());
-    let fits = |reminder: &Reminder<'_>| {
-        let has_tag = tag.is_empty() || reminder.tags.iter().any(|one| one == tag);
-        has_tag && reminder.message.to_lowercase().contains(&words)
-    };
-    let reminders: Vec<_> = page.runs.into_iter().map(|run| run.reminder).filter(fits).collect();
+    let reminders = page.runs.into_iter().map(|run| run.reminder).collect();
     Ok(Reminders { reminders, next_cursor: page.next_cursor, total: None, indexing: None })
 }
 
 /// How many there are in all, and whether that is exact. Everybody's are not counted anew: the server has counted them lately, by status.
 async fn total(v: &Viewer, asked: &Asked, found: &Reminders<'_>) -> Option<(u64, bool)> {
-    if !asked.everybody || !asked.q.trim().is_empty() || !asked.tag.is_empty() {
-        return found.total.map(|total| (total.n as u64, total.exact));
+    if !asked.is_in_stats() {
+        // Counting may have ended before it came to those that are shown.
+        let n_shown = found.reminders.len();
+        let total = found.total.map(|total| (total.n.max(n_shown) as u64, total.exact));
+        // That it has found none so far says nothing.
+        return total.filter(|(n, is_exact)| *n > 0 || *is_exact);
     }
     let counts = v.client.stale_stats().await.ok()?.reminders;
     let n = match asked.status.as_str() {
@@ -174,7 +187,8 @@ fn finder(v: &Viewer, asked: &Asked) -> Markup {
             label.unseen for="q" { (m.t(t::SEARCH)) }
             input #q type="search" name="q" value=(asked.q) placeholder=(m.t(t::SEARCH_HINT)) autocomplete="off" data-key="/";
             @for (name, value) in [("status", &asked.status), ("tag", &asked.tag)] {
-                @if !value.is_empty() { input type="hidden" name=(name) value=(value); }
+                // Words leave the chip of those that wait: they look through all.
+                @if !value.is_empty() && value != AWAITING { input type="hidden" name=(name) value=(value); }
             }
             @if asked.everybody { input type="hidden" name="all" value="1"; }
             @if v.looks_at_another() { input type="hidden" name="user" value=(v.person); }
@@ -184,14 +198,16 @@ fn finder(v: &Viewer, asked: &Asked) -> Markup {
             ul.chips aria-label=(m.t(t::WHOSE)) {
                 @for (everybody, word) in [(false, t::MINE), (true, t::EVERYBODY)] {
                     @let to = Asked { everybody, cursor: None, ..asked.clone() };
+                    // Whoever asks for everybody's leaves the chip of those that wait, which are one's own.
+                    @let to = if everybody && to.status == AWAITING { Asked { status: String::new(), ..to } } else { to };
                     (chip(asked.everybody == everybody, to.href(v), &m.t(word)))
                 }
             }
         }
         ul.chips aria-label=(m.t(t::STATUS)) {
             @for (status, word) in STATUSES {
-                // A viewer who asks for everybody's reminders is shown their own runs that wait.
-                @let to = Asked { status: status.into(), cursor: None, everybody: asked.everybody && status != AWAITING, ..asked.clone() };
+                @let to = Asked { status: status.into(), cursor: None, ..asked.clone() };
+                @let to = if status == AWAITING { to.waiting() } else { to };
                 (chip(asked.status == status, to.href(v), &m.t(word)))
             }
             @if !asked.tag.is_empty() {

@@ -3,7 +3,7 @@
 /// What a change does to the events below it.
 mod effect;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -22,14 +22,17 @@ use crate::flash::Flash;
 use crate::layout::Place;
 use crate::manner::Manner;
 use crate::parts::{self, Empty, Field, Filled, Refusal, Tried};
-use crate::texts::{events as te, forms, scopes as t};
+use crate::texts::{events as te, forms, reminders, scopes as t};
 use crate::trouble::Trouble;
 use crate::viewer::{Posted, Scope, Viewer, found};
 
 /// How many scopes and events are looked at.
 const LOOKED_AT: usize = 500;
-/// How many events a table shows.
-const SHOWN: usize = 100;
+/// How many events a table or a list shows: a page with a preview has both, and stays small.
+const SHOWN: usize = 40;
+/// How many paths of a tree are drawn where it is all there is, and beside other things.
+const NODES: usize = 100;
+const NODES_BESIDE: usize = 40;
 
 pub(crate) fn routes() -> Router<Web> {
     Router::new().route("/scopes", get(show).post(change))
@@ -104,7 +107,7 @@ fn tree_page(v: &Viewer, known: &Known) -> Markup {
         } @else {
             @if v.may(Scope::Write) { (parts::unfold("new", &m.t(t::NEW), false, &open(""))) }
             @if known.has_more_scopes { p.hint { (m.say(t::MORE_THAN, &[("n", &m.number(LOOKED_AT as u64))])) } }
-            div #tree data-live="scope. event." { (tree.draw(m, known, None)) }
+            div #tree data-live="scope. event." { (tree.page(v, known, None, NODES)) }
         }
     }
 }
@@ -127,20 +130,55 @@ impl Tree {
         Self(below)
     }
 
-    /// What stands below `above`, as lists in lists.
-    fn draw(&self, m: &Manner, known: &Known, above: Option<&str>) -> Markup {
-        let Some(paths) = self.0.get(&above.map(str::to_owned)) else { return html! {} };
+    fn below(&self, above: Option<&str>) -> impl Iterator<Item = &str> {
+        self.0.get(&above.map(str::to_owned)).into_iter().flatten().map(String::as_str)
+    }
+
+    /// A page of what stands below `above`, and the way to the rest.
+    fn page(&self, v: &Viewer, known: &Known, above: Option<&str>, n: usize) -> Markup {
+        let m = &v.m;
+        let from = parts::asked(v, "from").and_then(|from| from.parse().ok()).unwrap_or(0);
+        let drawn = self.nearest(above, from, n);
+        let (all, here) = (self.below(above).count(), self.below(above).filter(|path| drawn.contains(path)).count());
+        let next = from + here;
+        let on = above.map_or_else(|| "/scopes?".to_owned(), |above| format!("{}&", of_scope(above)));
+        html! {
+            @if here < all { p.hint { (m.say(te::SHOWN_OF, &[("n", &m.number(here as u64)), ("all", &m.number(all as u64))])) } }
+            (self.draw(m, known, above, &drawn))
+            @if next < all { p { a.button href=(format!("{on}from={next}")) { (m.t(reminders::MORE)) } } }
+        }
+    }
+
+    /// The paths below `above` that are drawn: level by level, until a page has `n`. The first `from` of the first level are left out.
+    fn nearest(&self, above: Option<&str>, from: usize, n: usize) -> BTreeSet<&str> {
+        let mut drawn = BTreeSet::new();
+        let mut level: VecDeque<&str> = self.below(above).skip(from).collect();
+        while let Some(path) = level.pop_front().filter(|_| drawn.len() < n) {
+            drawn.insert(path);
+            level.extend(self.below(Some(path)));
+        }
+        drawn
+    }
+
+    /// What is drawn below `above`, as lists in lists.
+    fn draw(&self, m: &Manner, known: &Known, above: Option<&str>, drawn: &BTreeSet<&str>) -> Markup {
+        let paths: Vec<&str> = self.below(above).filter(|path| drawn.contains(path)).collect();
+        if paths.is_empty() {
+            return html! {};
+        }
         html! {
             ul.tree {
-                @for path in paths.iter().take(LOOKED_AT) {
+                @for path in paths {
                     li {
                         div.node {
                             a.what href=(of_scope(path)) { (path.rsplit('/').next().unwrap_or(path)) }
                             (says(m, path, &known.scopes))
-                            @let n = known.events.iter().filter(|event| event.scope.as_ref() == Some(path)).count();
+                            @let n = known.events.iter().filter(|event| event.scope.as_deref() == Some(path)).count();
                             @if n > 0 { small { (m.say(t::N_EVENTS, &[("n", &m.number(n as u64))])) } }
+                            @let n_more = self.below(Some(path)).filter(|path| !drawn.contains(path)).count();
+                            @if n_more > 0 { a href=(of_scope(path)) { (m.say(t::N_MORE, &[("n", &m.number(n_more as u64))])) } }
                         }
-                        (self.draw(m, known, Some(path)))
+                        (self.draw(m, known, Some(path), drawn))
                     }
                 }
             }
@@ -201,7 +239,7 @@ fn scope_page(v: &Viewer, path: &str, known: &Known, tag: Option<&str>, refusal:
         (depending(v, path, known))
         @let tree = Tree::of(known);
         @if tree.0.contains_key(&Some(path.to_owned())) {
-            section aria-labelledby="below" { h2 #below { (m.t(t::BELOW)) } (tree.draw(m, known, Some(path))) }
+            section aria-labelledby="below" { h2 #below { (m.t(t::BELOW)) } (tree.page(v, known, Some(path), NODES_BESIDE)) }
         }
     }
 }
@@ -224,7 +262,7 @@ fn preview(v: &Viewer, path: &str, known: &Known, tag: Option<&str>, value: &str
                 @if effects.is_empty() { (m.t(t::NOTHING_CHANGES)) } @else { (m.say(t::N_CHANGE, &[("n", &m.number(effects.len() as u64))])) }
                 @if known.has_more_events { " " (m.say(t::ONLY_FIRST, &[("n", &m.number(LOOKED_AT as u64))])) }
             }
-            @if !effects.is_empty() { (effects_table(v, &effects)) }
+            @if !effects.is_empty() { (effects_table(v, path, &effects)) }
             (parts::form(v, &of_scope(path), html! {
                 input type="hidden" name="path" value=(path);
                 (parts::seen(tag))
@@ -239,13 +277,14 @@ fn preview(v: &Viewer, path: &str, known: &Known, tag: Option<&str>, value: &str
     }
 }
 
-fn effects_table(v: &Viewer, effects: &[Effect<'_>]) -> Markup {
+fn effects_table(v: &Viewer, path: &str, effects: &[Effect<'_>]) -> Markup {
     let m = &v.m;
     let said = |offsets: &Option<Vec<punctual_client::known::Offset>>| match offsets {
         Some(offsets) => say_all(m, offsets),
         None => m.t(t::NOBODY).into_owned(),
     };
     html! {
+        (shown_of(m, path, effects.len()))
         div.table tabindex="0" role="group" aria-labelledby="changes" {
             table {
                 thead { tr { th scope="col" { (m.t(t::EVENT)) } th scope="col" { (m.t(t::NEXT_START)) } th scope="col" { (m.t(t::BEFORE)) } th scope="col" { (m.t(t::AFTER)) } } }
@@ -260,6 +299,19 @@ fn effects_table(v: &Viewer, effects: &[Effect<'_>]) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// How many of the events below a path are shown, and the way to all of them.
+fn shown_of(m: &Manner, path: &str, n: usize) -> Markup {
+    if n <= SHOWN {
+        return html! {};
+    }
+    html! {
+        p.hint {
+            (m.say(te::SHOWN_OF, &[("n", &m.number(SHOWN as u64)), ("all", &m.number(n as u64))])) " "
+            a href=(format!("/events?scope={}", escaped(path))) { (m.t(forms::SHOW_ALL)) }
         }
     }
 }
@@ -280,7 +332,7 @@ fn depending(v: &Viewer, path: &str, known: &Known) -> Markup {
         section aria-labelledby="depend" {
             h2 #depend { (m.t(t::DEPEND)) }
             @if events.is_empty() { p { (m.t(t::DEPEND_NONE)) } }
-            @if events.len() > SHOWN { p.hint { (m.say(te::SHOWN_OF, &[("n", &m.number(SHOWN as u64)), ("all", &m.number(events.len() as u64))])) } }
+            (shown_of(m, path, events.len()))
             ul.rows {
                 @for event in events.iter().take(SHOWN) {
                     @let next = event.next.first().copied().unwrap_or(event.starts_at);

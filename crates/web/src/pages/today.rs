@@ -4,7 +4,7 @@
 pub(super) mod ask;
 
 /// One line that says back what it understood while somebody types.
-mod add;
+pub(super) mod add;
 
 /// The coming week, run by run.
 mod coming;
@@ -20,7 +20,9 @@ use punctual_client::wire::{DueQuery, DueRun, Occurrence, PageQuery};
 
 use self::coming::{Coming, Row, coming};
 use crate::Web;
+use crate::flash::leads;
 use crate::layout::Place;
+use crate::manner::Manner;
 use crate::parts::{self, Empty};
 use crate::texts::today as t;
 use crate::trouble::Trouble;
@@ -28,7 +30,7 @@ use crate::viewer::{Scope, Viewer};
 
 /// How many of today's runs are shown before they are folded, and how many when they are not.
 const PAST_SHOWN: usize = 6;
-const PAST_UNFOLDED: usize = 80;
+const PAST_UNFOLDED: usize = 70;
 /// How many entries of today are looked at: more are counted as more.
 const PAST_LOOKED_AT: usize = 200;
 /// From so many in an hour on, the hour has a heading.
@@ -41,6 +43,9 @@ pub(crate) fn routes() -> Router<Web> {
 }
 
 async fn show(v: Viewer) -> Result<Response, Trouble> {
+    if !v.may(Scope::Read) {
+        return Ok(elsewhere(&v));
+    }
     let earlier = parts::asked(&v, "earlier").map(|asked| Earlier { cursor: Some(asked).filter(|asked| asked != ALL) });
     let page = parts::asked(&v, "ahead").and_then(|page| page.parse().ok()).unwrap_or(1).clamp(1, 50);
     // A run far ahead stands alone, as a run that is over does.
@@ -69,6 +74,16 @@ async fn show(v: Viewer) -> Result<Response, Trouble> {
     Ok(v.page(Place::Today, &m.t(t::TITLE), &main))
 }
 
+/// The way for a key that may not read, such as one that makes keys: to the first page that is for it, or to a page that says there is none.
+fn elsewhere(v: &Viewer) -> Response {
+    if let Some(place) = Place::first_for(v) {
+        return leads(&v.href(place.path()));
+    }
+    let m = &v.m;
+    let title = m.t(t::NO_PAGE);
+    v.page(None, &title, &html! { h1 { (title) } p { (m.say(t::NO_PAGE_WHY, &[("name", &v.caller.name)])) } })
+}
+
 /// The `earlier` of the query that unfolds what happened today; every other one is the cursor of what came before that.
 const ALL: &str = "all";
 
@@ -83,9 +98,10 @@ struct Earlier {
 struct PastRuns {
     /// The latest few, oldest first.
     runs: Vec<DueRun<'static>>,
-    /// How many came before them, and how many of those did not reach anybody.
+    /// How many came before them, how many of those did not reach anybody, and how many nobody answered.
     n_earlier: usize,
     n_earlier_failed: usize,
+    n_earlier_unanswered: usize,
     /// Where the runs are that nobody has looked at.
     before: Option<String>,
     is_unfolded: bool,
@@ -111,10 +127,14 @@ async fn past(v: &Viewer, earlier: Option<&Earlier>) -> Result<PastRuns, Trouble
     runs.retain(|run| !is_coming(&run.occurrence));
     let earlier = runs.split_off(runs.len().min(if is_unfolded { PAST_UNFOLDED } else { PAST_SHOWN }));
     runs.reverse();
-    let did_not_arrive =
-        |run: &&DueRun<'_>| [StateKind::Failed, StateKind::Missed].iter().any(|end| run.occurrence.state == *end);
-    let n_earlier_failed = earlier.iter().filter(did_not_arrive).count();
-    Ok(PastRuns { runs, n_earlier: earlier.len(), n_earlier_failed, before, is_unfolded, has_later })
+    let n_of = |ends: &[StateKind]| {
+        let is_one = |run: &&DueRun<'_>| ends.iter().any(|end| run.occurrence.state == *end);
+        earlier.iter().filter(is_one).count()
+    };
+    let n_earlier_failed = n_of(&[StateKind::Failed, StateKind::Missed]);
+    let n_earlier_unanswered = n_of(&[StateKind::Unanswered]);
+    let n_earlier = earlier.len();
+    Ok(PastRuns { runs, n_earlier, n_earlier_failed, n_earlier_unanswered, before, is_unfolded, has_later })
 }
 
 /// Whether a run is still to be sent.
@@ -217,11 +237,18 @@ fn earlier_row(v: &Viewer, past: &PastRuns) -> Markup {
             span.state {
                 @if let (Some(before), true) = (&past.before, past.is_unfolded) { a href=(earlier_still(v, before)) { (m.t(t::EARLIER_STILL)) } }
                 @else if past.is_unfolded {}
-                @else if past.n_earlier_failed == 0 { (m.t(t::ALL_WELL)) }
-                @else { (m.say(t::SOME_FAILED, &[("n", &m.number(past.n_earlier_failed as u64))])) }
+                @else { (became(m, past)) }
             }
         }
     }
+}
+
+/// What became of the runs that are folded.
+fn became(m: &Manner, past: &PastRuns) -> String {
+    let said = |n: usize, text| (n > 0).then(|| m.say(text, &[("n", &m.number(n as u64))]));
+    let all = [said(past.n_earlier_failed, t::SOME_FAILED), said(past.n_earlier_unanswered, t::SOME_UNANSWERED)];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    if all.is_empty() { m.t(t::ALL_WELL).into_owned() } else { all.join(", ") }
 }
 
 /// The way back to what happened after the runs that are shown.
@@ -251,6 +278,7 @@ fn past_row(v: &Viewer, DueRun { occurrence: run, reminder }: &DueRun<'_>) -> Ma
                 b { (shape.word) }
                 @if let Some(by) = by { " " (m.say(t::BY, &[("who", by)])) }
                 @if let Some(late) = late { " · " (late) }
+                (parts::there(m, run.due_at, &reminder.timezone))
             }
         }
     }
@@ -283,13 +311,17 @@ fn coming_row(v: &Viewer, coming: &Coming, row: &Row) -> Markup {
             span.state {
                 @if let Some(at) = row.leaves { (m.say(t::LEAVES, &[("when", &m.instant(at))])) } @else { (m.relative(row.at)) }
                 @if reminder.require_ack { " · " (m.t(t::ANSWER_WANTED)) } @else if let (Some(channel), true) = (channel, row.is_next) { " · " (channel) }
+                (parts::there(m, row.at, &reminder.timezone))
             }
         }
     }
 }
 
-/// A sentence that a button adds, for pages on which there is nothing yet.
+/// A sentence that a button adds, for pages on which there is nothing yet. Whoever may only look reads what one looks like.
 pub(super) fn to_try(v: &Viewer, example: &str) -> Markup {
+    if !v.may(Scope::Write) {
+        return html! { p.try { (example) } p.hint { (v.m.t(t::MAY_ONLY_LOOK)) } };
+    }
     let fields = html! {
         input type="hidden" name="text" value=(example);
         input type="hidden" name="user" value=(v.person);

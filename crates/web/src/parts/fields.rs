@@ -144,6 +144,11 @@ impl<'a> Tried<'a> {
         self.refusal.map_or(otherwise, |refusal| refusal.filled.is_ticked(name))
     }
 
+    /// Whether the box of a value is ticked, where several boxes have one name.
+    pub(crate) fn ticked_of(self, name: &str, value: &str, otherwise: bool) -> bool {
+        self.refusal.map_or(otherwise, |refusal| refusal.filled.all(name).any(|ticked| ticked == value))
+    }
+
     /// What is wrong with a field, which the API may know by a longer name (`to[0].channel`) or as a part (`quiet_hours.from`).
     fn problem(self, name: &str) -> Option<&'a str> {
         self.refusal?.problems.iter().find(|(field, _)| is_about(field, name)).map(|(_, detail)| detail.as_str())
@@ -176,7 +181,7 @@ impl<'a> Tried<'a> {
                     textarea id=(id) name=(field.name) rows="3" required[field.is_required] aria-describedby=[described.as_deref()]
                         aria-invalid=[problem.as_ref().map(|_| "true")] placeholder=[field.example] { (value) }
                 } @else {
-                    input id=(id) name=(field.name) type=(field.kind) value=(value) required[field.is_required] list=[field.list]
+                    input id=(id) name=(field.name) type=(field.kind) value=(value) required[field.is_required] list=[field.list] data-key=[field.key]
                         aria-describedby=[described.as_deref()] aria-invalid=[problem.as_ref().map(|_| "true")] placeholder=[field.example]
                         autocomplete="off" autocapitalize="off" spellcheck="false";
                 }
@@ -242,6 +247,8 @@ pub(crate) struct Field<'a> {
     pub(crate) kind: &'a str,
     /// The id of a list of suggestions.
     pub(crate) list: Option<&'a str>,
+    /// The key on the keyboard that leads to it.
+    pub(crate) key: Option<&'a str>,
     pub(crate) is_required: bool,
     /// Whether it has several lines.
     pub(crate) is_long: bool,
@@ -258,6 +265,7 @@ impl Default for Field<'_> {
             example: None,
             kind: "text",
             list: None,
+            key: None,
             is_required: false,
             is_long: false,
         }

@@ -14,9 +14,13 @@ pub(crate) fn instant(m: &Manner, at: Timestamp) -> Markup {
 
 /// The same, and beside it the time in `zone` where that is another.
 pub(crate) fn with_zone(m: &Manner, at: Timestamp, zone: &str) -> Markup {
+    html! { (instant(m, at)) (there(m, at, zone)) }
+}
+
+/// The time in `zone`, to stand beside the viewer's own; nothing where the clocks of both show the same.
+pub(crate) fn there(m: &Manner, at: Timestamp, zone: &str) -> Markup {
     let there = Zone::named(zone).ok().filter(|zone| zone.rules().to_offset(at) != m.zone.rules().to_offset(at));
     html! {
-        (instant(m, at))
         @if let Some(there) = there {
             small.zone { (m.say(t::THERE, &[("time", &m.time_in(at, there.rules())), ("zone", there.name())])) }
         }

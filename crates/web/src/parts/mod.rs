@@ -31,7 +31,7 @@ pub(crate) use self::empty::{Empty, empty};
 pub(crate) use self::fields::{Field, Filled, Refusal, Tried};
 pub(crate) use self::form::{ask, confirm, form, seen, unfold};
 pub(crate) use self::hours::{Stretch, bar, minute_of_day};
-pub(crate) use self::instant::{instant, lateness, with_zone};
+pub(crate) use self::instant::{instant, lateness, there, with_zone};
 pub(crate) use self::more::{asked, more};
 pub(crate) use self::order::{Entry, order, ordered};
 pub(crate) use self::state::{Shape, of_reminder, of_run, priority, state};

@@ -39,6 +39,28 @@ texts! {
     MESSAGE: "Message", "Nachricht", "Poruka", "Poruka";
     MESSAGE_HINT: "This is a test from punctual.", "Das ist ein Test von punctual.", "Ovo je proba od punctuala.", "Ovo je proba od punctuala.";
     TESTED: "{channel}: {outcome} in {span}. {said}", "{channel}: {outcome} in {span}. {said}", "{channel}: {outcome} za {span}. {said}", "{channel}: {outcome} za {span}. {said}";
+    PLATFORM_SAID: "{text} The platform says: {words}", "{text} Die Plattform sagt: {words}", "{text} Platforma kaže: {words}", "{text} Platforma kaže: {words}";
+    WAS_SENT: "sent", "gesendet", "poslano", "poslato";
+    SENT_MEANS: "It was taken.", "Es wurde angenommen.", "Primljeno je.", "Primljeno je.";
+    SENT_TO_DEAD: "It was taken; the address counts as dead until it is revived below.", "Es wurde angenommen; die Adresse gilt als tot, bis sie unten wiederbelebt wird.", "Primljeno je; adresa se smatra mrtvom dok je dolje ne oživite.", "Primljeno je; adresa se smatra mrtvom dok je dole ne oživite.";
+    WAS_THROTTLED: "asked to wait", "bat zu warten", "traži da se pričeka", "traži da se pričeka";
+    THROTTLED_MEANS: "Nothing may be sent there for a while; reminders wait and lose no attempt.", "Eine Weile darf dorthin nichts gesendet werden; Erinnerungen warten und verlieren keinen Versuch.", "Neko vrijeme onamo se ništa ne smije slati; podsjetnici čekaju i ne gube pokušaj.", "Neko vreme tamo se ništa ne sme slati; podsetnici čekaju i ne gube pokušaj.";
+    WAS_UNAVAILABLE: "not reached", "nicht erreicht", "nije dostupno", "nije dostupno";
+    UNAVAILABLE_MEANS: "It may work later; a reminder would go another way, and be tried again.", "Es geht vielleicht später; eine Erinnerung ginge einen anderen Weg und würde noch einmal versucht.", "Možda će uspjeti kasnije; podsjetnik bi išao drugim putem i pokušao bi se opet.", "Možda će uspeti kasnije; podsetnik bi išao drugim putem i pokušao bi se opet.";
+    WAS_REFUSED: "refused", "abgelehnt", "odbijeno", "odbijeno";
+    REFUSED_MEANS: "Such a message is never taken there; a reminder would go another way.", "Eine solche Nachricht wird dort nie angenommen; eine Erinnerung ginge einen anderen Weg.", "Takva se poruka ondje nikad ne prima; podsjetnik bi išao drugim putem.", "Takva se poruka tamo nikad ne prima; podsetnik bi išao drugim putem.";
+    WAS_GONE: "nobody there", "niemand dort", "ondje nema nikoga", "tamo nema nikoga";
+    GONE_MEANS: "The address is dead; reminders would not be sent there again.", "Die Adresse ist tot; Erinnerungen würden nicht mehr dorthin gesendet.", "Adresa je mrtva; podsjetnici se onamo više ne bi slali.", "Adresa je mrtva; podsetnici se tamo više ne bi slali.";
+    WAS_UNKNOWN: "uncertain", "ungewiss", "neizvjesno", "neizvesno";
+    UNKNOWN_MEANS: "It may have arrived; whether a reminder is sent again is said by its on_unknown.", "Es ist vielleicht angekommen; ob eine Erinnerung noch einmal gesendet wird, sagt ihr on_unknown.", "Možda je stiglo; hoće li se podsjetnik poslati opet, kaže njegov on_unknown.", "Možda je stiglo; da li se podsetnik šalje opet, kaže njegov on_unknown.";
+    CONNECTED: "connected", "verbunden", "povezano", "povezano";
+    CONNECTING: "being connected", "wird verbunden", "povezuje se", "povezuje se";
+    CONNECTED_ELSEWHERE: "connected on another node", "an einem anderen Knoten verbunden", "povezano na drugom čvoru", "povezano na drugom čvoru";
+    CONNECTION_REFUSED: "the platform refuses the connection", "die Plattform lehnt die Verbindung ab", "platforma odbija vezu", "platforma odbija vezu";
+    LISTENING: "the platform calls this server", "die Plattform ruft diesen Server auf", "platforma poziva ovaj poslužitelj", "platforma poziva ovaj server";
+    OF_LIMIT: "{n} of {m} that one receiver may get", "{n} von {m}, die ein Empfänger bekommen darf", "{n} od {m} koliko smije dobiti jedan primatelj", "{n} od {m} koliko sme da dobije jedan primalac";
+    CHANNEL: "Channel", "Kanal", "Kanal", "Kanal";
+    TEST_ALONE: "Your key may send tests and see nothing else here. Write the name of a channel.", "Ihr Schlüssel darf Tests senden und sieht hier sonst nichts. Schreiben Sie den Namen eines Kanals.", "Vaš ključ smije slati probe i ne vidi ništa drugo. Napišite ime kanala.", "Vaš ključ sme da šalje probe i ne vidi ništa drugo. Napišite ime kanala.";
     ADD_TITLE: "More ways to reach people", "Mehr Wege zu den Menschen", "Više puteva do ljudi", "Više puteva do ljudi";
     ADD: "Telegram, Discord, Slack, WhatsApp, e-mail, ntfy, phone and more: a table in the config file is a channel. The server reads it when it starts.", "Telegram, Discord, Slack, WhatsApp, E-Mail, ntfy, Telefon und mehr: eine Tabelle in der Konfigurationsdatei ist ein Kanal. Der Server liest sie beim Start.", "Telegram, Discord, Slack, WhatsApp, e-pošta, ntfy, telefon i više: tablica u konfiguracijskoj datoteci je kanal. Poslužitelj je čita pri pokretanju.", "Telegram, Discord, Slack, WhatsApp, e-pošta, ntfy, telefon i više: tabela u konfiguracionoj datoteci je kanal. Server je čita pri pokretanju.";
 }

@@ -32,5 +32,6 @@ texts! {
     REMOVE: "Remove the scope", "Bereich entfernen", "Ukloni područje", "Ukloni područje";
     SAVED: "Saved; {n} {n|event is|events are} planned anew.", "Gespeichert; {n} {n|Ereignis wird|Ereignisse werden} neu geplant.", "Spremljeno; iznova se planira {n} {n|događaj|događaja|događaja}.", "Sačuvano; iznova se planira {n} {n|događaj|događaja|događaja}.";
     REMOVED: "The scope {path} is gone.", "Der Bereich {path} ist weg.", "Područja {path} više nema.", "Područja {path} više nema.";
+    N_MORE: "{n} more", "{n} weitere", "još {n}", "još {n}";
     MORE_THAN: "Only the first {n} scopes are shown.", "Nur die ersten {n} Bereiche werden gezeigt.", "Prikazano je samo prvih {n} područja.", "Prikazano je samo prvih {n} područja.";
 }

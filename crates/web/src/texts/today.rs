@@ -30,6 +30,7 @@ texts! {
     FOLD: "Show fewer", "Weniger zeigen", "Prikaži manje", "Prikaži manje";
     ALL_WELL: "all reached their person", "alle kamen an", "sve je stiglo", "sve je stiglo";
     SOME_FAILED: "{n} did not arrive", "{n} {n|kam|kamen} nicht an", "{n} nije stiglo", "{n} nije stiglo";
+    SOME_UNANSWERED: "{n} unanswered", "{n} unbeantwortet", "{n} bez odgovora", "{n} bez odgovora";
     BY: "by {who}", "von {who}", "{who}", "{who}";
     NOW: "now", "jetzt", "sada", "sada";
     NOTHING_COMING: "Nothing more today.", "Heute kommt nichts mehr.", "Danas više nema ničega.", "Danas više nema ničega.";
@@ -37,6 +38,9 @@ texts! {
     EMPTY_TITLE: "Nothing yet, and nothing lost", "Noch nichts, und nichts verpasst", "Još ničega, i ništa propušteno", "Još ničega, i ništa propušteno";
     EMPTY: "A reminder is one sentence: what, and when. It is sent on the instant, and you see here what became of it.", "Eine Erinnerung ist ein Satz: was und wann. Sie wird auf den Augenblick gesendet, und hier steht, was daraus wurde.", "Podsjetnik je jedna rečenica: što i kada. Šalje se u trenutak, a ovdje vidite što je od njega bilo.", "Podsetnik je jedna rečenica: šta i kada. Šalje se u trenutak, a ovde vidite šta je od njega bilo.";
     TRY: "Try it", "Ausprobieren", "Isprobaj", "Isprobaj";
+    MAY_ONLY_LOOK: "The key you signed in with may look and not write.", "Der Schlüssel, mit dem Sie angemeldet sind, darf lesen und nicht schreiben.", "Ključ kojim ste prijavljeni smije čitati, ali ne i pisati.", "Ključ kojim ste prijavljeni sme da čita, ali ne i da piše.";
+    NO_PAGE: "No page is for this key", "Keine Seite ist für diesen Schlüssel", "Nijedna stranica nije za ovaj ključ", "Nijedna stranica nije za ovaj ključ";
+    NO_PAGE_WHY: "The key {name} is for programs that bring answers. To look at something, sign out and sign in with another key.", "Der Schlüssel {name} ist für Programme, die Antworten bringen. Um etwas zu sehen, melden Sie sich ab und mit einem anderen Schlüssel wieder an.", "Ključ {name} je za programe koji donose odgovore. Da biste nešto vidjeli, odjavite se i prijavite drugim ključem.", "Ključ {name} je za programe koji donose odgovore. Da biste nešto videli, odjavite se i prijavite drugim ključem.";
     EXAMPLE: "drink a glass of water in 1 minute", "in 1 Minute ein Glas Wasser trinken", "popiti čašu vode za 1 minutu", "popiti čašu vode za 1 minut";
     MORE_UNTIL: "{n} more until {when}", "{n} weitere bis {when}", "još {n} do {when}", "još {n} do {when}";
     MORE_UNTIL_SOME: "More until {when}", "Weitere bis {when}", "Još do {when}", "Još do {when}";

@@ -1,9 +1,12 @@
 //! What every page says to the browser beside itself, how much there is of it, and whom it lets in.
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::full;
+use super::looks::EMPTY;
 use super::world::{World, routes};
+use crate::common::Server;
 use crate::web::Browser;
 
 /// The most that a page may take with its stylesheet and its script, uncompressed.
@@ -45,7 +48,8 @@ async fn a_page_with_its_stylesheet_and_script_is_small() {
     let world = World::with(300).await;
     let mut browser = Browser::with_key(&world.server, &world.server.key).await;
     let mut large = Vec::new();
-    for path in world.pages().into_iter().chain(["/?earlier=all".to_owned()]) {
+    let full = full::fill(&world).await;
+    for path in world.pages().into_iter().chain(["/?earlier=all".to_owned()]).chain(full) {
         let page = browser.get(&path).await;
         let mut bytes = page.text.len();
         for asset in assets(&page.text) {
@@ -117,18 +121,44 @@ async fn a_form_without_its_proof_changes_nothing_whatever_it_asks() {
 #[tokio::test]
 async fn a_key_that_may_only_read_is_shown_no_way_to_change_anything() {
     let world = World::with(1).await;
-    let body = json!({ "name": "reader", "user": "me", "scopes": ["read"] });
-    let (_, key) = world.server.call(Method::POST, "/v1/keys", Some(body)).await;
-    let mut browser = Browser::with_key(&world.server, key["key"].as_str().unwrap()).await;
+    let mut bound = reader(&world.server, json!({ "user": "me" })).await;
     for path in ["/", "/reminders", &format!("/reminders/{}", world.reminder)] {
-        let page = browser.get(path).await;
-        assert_eq!(page.status, 200, "{path}");
-        let forms = page.text.split("<form").skip(1).map(|form| form.split('>').next().unwrap());
-        let others: Vec<&str> =
-            forms.filter(|form| form.contains("method=\"post\"") && !form.contains("/sign-out")).collect();
-        assert!(others.is_empty(), "{path}: {others:?}");
+        assert_eq!(changes(&mut bound, path).await, (200, vec![]), "{path}");
+    }
+    let mut browser = reader(&world.server, json!({})).await;
+    for path in world.pages().into_iter().filter(|path| path != "/sign-in") {
+        let is_asked = path.ends_with("/delete") || path.ends_with("/forget") || path.ends_with("/erase");
+        let status = if is_asked {
+            404
+        } else if path == "/keys" {
+            403
+        } else {
+            200
+        };
+        assert_eq!(changes(&mut browser, &path).await, (status, vec![]), "{path}");
+    }
+    let (_home, empty) = World::empty();
+    let mut nothing = reader(&empty, json!({})).await;
+    for path in EMPTY.into_iter().filter(|path| *path != "/keys") {
+        assert_eq!(changes(&mut nothing, path).await, (200, vec![]), "{path} without anything");
     }
     browser.submit("/", "/add", &[("text", "feed the zebra in 5 minutes"), ("user", "me")]).await;
     let found = world.server.get("/v1/reminders?q=zebra").await;
     assert_eq!(found["reminders"], json!([]));
+}
+
+/// A browser with a key that may read and nothing else.
+async fn reader(server: &Server, bond: Value) -> Browser<'_> {
+    let mut body = json!({ "name": "reader", "scopes": ["read"] });
+    body.as_object_mut().unwrap().extend(bond.as_object().unwrap().clone());
+    let (_, key) = server.call(Method::POST, "/v1/keys", Some(body)).await;
+    Browser::with_key(server, key["key"].as_str().unwrap()).await
+}
+
+/// The status of a page, and its forms that change something beside the session.
+async fn changes(browser: &mut Browser<'_>, path: &str) -> (u16, Vec<String>) {
+    let page = browser.get(path).await;
+    let forms = page.text.split("<form").skip(1).map(|form| form.split('>').next().unwrap());
+    let others = forms.filter(|form| form.contains("method=\"post\"") && !form.contains("/sign-out"));
+    (page.status.as_u16(), others.map(str::to_owned).collect())
 }

@@ -23,7 +23,7 @@ async fn axe_finds_no_violation_on_what_is_unfolded_or_stands_over_a_page() {
 }
 
 /// Pages on which there may be nothing.
-const EMPTY: [&str; 10] =
+pub(super) const EMPTY: [&str; 10] =
     ["/", "/reminders", "/people", "/events", "/scopes", "/watches", "/health", "/channels", "/keys", "/settings"];
 
 #[tokio::test]

@@ -6,6 +6,7 @@
 mod browser;
 mod world;
 
+mod full;
 mod guards;
 mod live;
 mod looks;

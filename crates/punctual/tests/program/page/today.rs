@@ -30,6 +30,12 @@ async fn a_question_is_answered_on_the_page_in_every_way() {
 }
 
 #[tokio::test]
+async fn raw_detail_of_a_run_is_one_click_away_also_without_a_script() {
+    let (_home, server) = World::empty();
+    tell("answer/raw", &server, json!({})).await;
+}
+
+#[tokio::test]
 async fn a_question_that_was_answered_elsewhere_goes_away_by_itself() {
     let (_home, server) = World::empty();
     tell("answer/elsewhere", &server, json!({})).await;

@@ -16,9 +16,11 @@ pub(super) struct World {
     pub(super) server: Server,
     /// A reminder that waits for an answer.
     pub(super) reminder: String,
+    /// Its run.
+    story: String,
     /// A run of a watch, with a row that it could not remind of.
     run: String,
-    _home: Home,
+    home: Home,
 }
 
 /// The settings of a server whose page is looked at.
@@ -117,6 +119,8 @@ impl World {
         let path = format!("/v1/reminders/{reminder}");
         until("a reminder waits for an answer", async || server.get(&path).await["last_status"] == "awaiting_ack")
             .await;
+        let story =
+            server.get(&format!("{path}/occurrences")).await["occurrences"][0]["id"].as_str().unwrap().to_owned();
         let failed = format!("/v1/reminders/{}", made["reminders"][2]["id"].as_str().unwrap());
         until("a reminder has failed", async || server.get(&failed).await["last_status"] == "failed").await;
         let (status, run) = server.call(Method::POST, "/v1/watches/tasks/run?wait=20", None).await;
@@ -125,7 +129,12 @@ impl World {
         until("the watch has reminded", async || server.get(sent).await["reminders"][0]["last_status"] == "delivered")
             .await;
         let run = run["run_id"].as_str().unwrap_or_else(|| panic!("{run}")).to_owned();
-        Self { server, reminder, run, _home: home }
+        Self { server, reminder, story, run, home }
+    }
+
+    /// What the server keeps, to be written as it would have been long ago.
+    pub(super) fn database(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.home.data_dir().join("punctual.db")).unwrap()
     }
 
     /// Every page there is: the routes, with something in the place of each parameter.
@@ -153,6 +162,7 @@ impl World {
         }
         let page = [
             ("/reminders/{id}", self.reminder.as_str()),
+            ("/runs/{", self.story.as_str()),
             ("/people/{", "me"),
             ("/groups/{", "group-0"),
             ("/events/{", "game-0"),

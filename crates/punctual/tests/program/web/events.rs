@@ -195,3 +195,33 @@ async fn two_who_change_one_event_or_scope_do_not_overwrite_each_other() {
     assert_eq!(browser.submit("/scopes", "/scopes", &form).await.status, StatusCode::CONFLICT);
     assert_eq!(server.get("/v1/scopes/club:2").await["offsets"], json!([5]));
 }
+
+#[tokio::test]
+async fn every_scope_of_a_full_tree_is_reached() {
+    let home = Home::new();
+    let server = home.serve();
+    let offsets = json!({ "offsets": [60] });
+    let paths = (0..70).map(|n| format!("company:{n}")).chain((0..60).map(|n| format!("company:7/room:{n}")));
+    let paths: Vec<String> = paths.collect();
+    for path in &paths {
+        let path = format!("/v1/scopes/{path}");
+        let (status, put) = server.call(Method::PUT, &path, Some(offsets.clone())).await;
+        assert!(status.is_success(), "{put}");
+    }
+    let mut browser = signed_in(&server).await;
+    let page = browser.get("/scopes").await.text;
+    let shown = |page: &str| page.split("<div class=\"node\">").count() - 1;
+    assert_eq!(shown(&page), 100, "the first level, and what fits of the next");
+    assert!(page.contains(">30 more</a>"), "{page}");
+    // The rest stands on the page of the scope, which has pages of its own.
+    let (mut on, mut rooms) = ("/scopes?at=company%3A7".to_owned(), 0);
+    loop {
+        let page = browser.get(&on).await.text;
+        rooms += shown(&page);
+        let Some(next) = page.split("href=\"").find(|link| link.starts_with("/scopes?at=company%3A7&amp;from=")) else {
+            break;
+        };
+        on = next.split('"').next().unwrap().replace("&amp;", "&");
+    }
+    assert_eq!(rooms, 60);
+}

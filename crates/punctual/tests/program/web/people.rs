@@ -280,3 +280,21 @@ async fn two_who_change_one_person_or_group_do_not_overwrite_each_other() {
         assert_eq!(server.call(Method::GET, path, None).await.0, StatusCode::NOT_FOUND);
     }
 }
+
+#[tokio::test]
+async fn every_silence_of_many_is_reached_and_can_be_ended() {
+    let home = Home::new();
+    let server = home.serve();
+    for n in 0..25 {
+        let silence = json!({ "user": "ana", "tag": format!("chores-{n}"), "until": "2035-01-01T00:00:00Z" });
+        let (status, made) = server.call(Method::POST, "/v1/silences", Some(silence)).await;
+        assert!(status.is_success(), "{made}");
+    }
+    let mut browser = signed_in(&server).await;
+    let page = browser.get("/people/ana").await.text;
+    assert!(page.contains("Showing 20 of 25.") && page.contains("/people/ana?silences=20#silences"), "{page}");
+    let ends = |page: &str| page.matches("value=\"silence-end\"").count();
+    let rest = browser.get("/people/ana?silences=20").await.text;
+    assert_eq!((ends(&page), ends(&rest)), (20, 5));
+    assert!(!rest.contains("silences=25"), "there are no more");
+}

@@ -97,6 +97,7 @@ fn edited(event: EventInput, form: &Filled, rules: &TimeZone) -> EventInput {
 }
 
 pub(super) async fn ask_delete(v: Viewer, Path(key): Path<String>) -> Result<Response, Trouble> {
+    v.must_write()?;
     let seen = v.client.see_event(&key).await?;
     let m = &v.m;
     let (question, page) = (m.say(t::DELETE_ASK, &[("name", &key)]), of_event(&key));

@@ -135,7 +135,7 @@ fn row(v: &Viewer, event: &Event, scopes: &[EventScope]) -> Markup {
         li {
             span.dot aria-hidden="true" { @if is_over { "–" } @else if event.rrule.is_some() { "↻" } @else { "○" } }
             a.what href=(of_event(&event.key)) { (event.name.as_deref().unwrap_or(&event.key)) @if let Some(scope) = &event.scope { small { (scope) } } }
-            span.when { (parts::instant(m, next)) }
+            span.when { @match &event.timezone { Some(zone) => (parts::with_zone(m, next, zone)), None => (parts::instant(m, next)) } }
             p.sub { (offsets) @if event.offsets.is_none() && let Some(scope) = inherited { " · " (m.say(t::FROM_SCOPE, &[("path", &scope.path)])) } }
             span.do {
                 @if n > 0 { (m.say(t::N_PEOPLE, &[("n", &m.number(n))])) }

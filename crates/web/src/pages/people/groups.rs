@@ -196,6 +196,7 @@ fn changed(group: Group, what: &str, form: &Filled) -> GroupInput {
 }
 
 pub(super) async fn ask_delete(v: Viewer, Path(name): Path<String>) -> Result<Response, Trouble> {
+    v.must_write()?;
     let seen = v.client.see_group(&name).await?;
     let m = &v.m;
     let (question, page) = (m.say(t::DELETE_ASK, &[("name", &name)]), of_group(&name));

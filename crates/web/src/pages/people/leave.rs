@@ -17,6 +17,7 @@ use crate::viewer::{Posted, Scope, Viewer};
 const GOES_ON_MAX: usize = 5;
 
 pub(super) async fn ask_delete(v: Viewer, Path(id): Path<String>) -> Result<Response, Trouble> {
+    v.must_write()?;
     let seen = v.client.see_user(&id).await?;
     let m = &v.m;
     let question = m.say(t::DELETE_ASK, &[("name", &id)]);

@@ -14,13 +14,15 @@ use super::peace::{Peace, silences_of, stretch};
 use super::{LOOKED_AT, of_group, of_person};
 use crate::layout::Place;
 use crate::parts::{self, Entry, Field, Refusal, Shape, Tried};
-use crate::texts::{forms, people as t};
+use crate::texts::{events, forms, people as t, reminders};
 use crate::trouble::Trouble;
 use crate::viewer::{Scope, Viewer, found};
 
 /// How many of their latest reminders are looked at for tags.
 const TAGS_FROM: usize = 100;
 const TAGS_SHOWN: usize = 30;
+/// How many silences are shown at once: each has a form.
+const SILENCES_SHOWN: usize = 20;
 
 /// Everything about a person.
 pub(super) struct Person {
@@ -281,12 +283,18 @@ fn silence(v: &Viewer, person: &Person, silences: &[&Silence], refusal: Option<&
         true => m.say(t::SILENCE_SPAN, &[("from", &m.instant(silence.from)), ("until", &m.instant(silence.until))]),
         false => m.say(t::SILENCE_UNTIL, &[("until", &m.instant(silence.until))]),
     };
+    let from = parts::asked(v, "silences").and_then(|from| from.parse().ok()).unwrap_or(0);
+    let shown: Vec<&Silence> = silences.iter().copied().skip(from).take(SILENCES_SHOWN).collect();
+    let next = from + shown.len();
     html! {
         section aria-labelledby="silences" {
             h2 #silences { (m.t(t::SILENCES)) }
             @if silences.is_empty() { p { (m.t(t::SILENCES_WHAT)) } }
+            @if silences.len() > SILENCES_SHOWN {
+                p.hint { (m.say(events::SHOWN_OF, &[("n", &m.number(shown.len() as u64)), ("all", &m.number(silences.len() as u64))])) }
+            }
             ul.rows {
-                @for silence in silences.iter().take(100) {
+                @for silence in shown {
                     li {
                         span.dot.wait aria-hidden="true" { "⊘" }
                         span.what { (about(silence)) }
@@ -298,6 +306,7 @@ fn silence(v: &Viewer, person: &Person, silences: &[&Silence], refusal: Option<&
                     }
                 }
             }
+            @if next < silences.len() { p { a.button href=(format!("{}?silences={next}#silences", of_person(&person.id))) { (m.t(reminders::MORE)) } } }
             @if v.may(Scope::Write) {
                 (parts::unfold("new-silence", &m.t(t::SILENCE_NEW), tried.is_refused(), &form(v, person, "silence", &html! {
                     (tried.alert(m, &["tag", "from", "until"]))

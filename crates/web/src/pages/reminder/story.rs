@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
+use punctual_client::escaped;
 use punctual_client::known::{AttemptStatus, StateKind};
 use punctual_client::wire::{Attempt, Entry, Occurrence, Reminder, Response, Word};
 use serde_json::Value;
@@ -25,7 +26,7 @@ pub(super) fn story(v: &Viewer, reminder: &Reminder<'_>, run: &Occurrence) -> Ma
     let m = &v.m;
     let shape = parts::of_run(m, &run.state);
     let lines = lines(m, run);
-    let raw = serde_json::to_value(run).map(|value| format!("{value:#}")).unwrap_or_default();
+    let raw = v.href(&format!("/runs/{}/raw", escaped(&run.id)));
     html! {
         section id=(format!("run-{}", run.run_number)) {
             h2 {
@@ -43,7 +44,7 @@ pub(super) fn story(v: &Viewer, reminder: &Reminder<'_>, run: &Occurrence) -> Ma
                     li.wait data-mark="?" { (m.say(t::STORY_ASKED_AGAIN, &[("when", &m.instant(at))])) }
                 }
             }
-            details id=(format!("raw-{}", run.run_number)) { summary { (m.t(t::RAW)) } pre tabindex="0" { code { (raw) } } }
+            details id=(format!("raw-{}", run.run_number)) { summary { (m.t(t::RAW)) } div data-from=(raw) { a.button href=(raw) { (m.t(t::RAW)) } } }
         }
     }
 }

@@ -107,7 +107,7 @@ fn said<'a>(v: &Viewer, meant: &'a Understood) -> (Markup, Option<&'a str>) {
 }
 
 /// Why a sentence has no time: that it says none in the viewer's words, anything else in the parser's.
-fn why_none(m: &Manner, reason: &str) -> String {
+pub(in crate::pages) fn why_none(m: &Manner, reason: &str) -> String {
     static NO_TIME: LazyLock<Vec<String>> = LazyLock::new(|| {
         let nothing = |lang| match parse("-", Some(lang), &Zone::utc(), Timestamp::UNIX_EPOCH).meaning {
             Meaning::None { reason } => reason,
@@ -147,20 +147,41 @@ fn without_zone<'a>(other: &'a str, first: &str) -> &'a str {
     }
 }
 
+/// Words by which somebody asks to be reminded, and those that lead from there to what of: neither says when.
+const ASKS: [&str; 10] =
+    ["please", "remind", "me", "bitte", "erinnere", "erinner", "mich", "molim", "podsjeti", "podseti"];
+const LEADS_ON: [&str; 7] = ["to", "that", "about", "daran", "dass", "an", "da"];
+
 /// The sentence in pieces, each with whether it says the time: what is not left without it.
 fn marked<'a>(text: &'a str, rest: Option<&str>) -> Vec<(&'a str, bool)> {
     let Some(rest) = rest else { return vec![(text, false)] };
-    let mut left: Vec<String> = rest.split_whitespace().map(plain).collect();
-    let mut pieces: Vec<(&str, bool)> = Vec::new();
-    for word in text.split_inclusive(char::is_whitespace) {
-        let is_left = left.iter().position(|left| *left == plain(word));
-        let is_time = is_left.is_none() && !word.trim().is_empty();
-        if let Some(index) = is_left {
-            left.remove(index);
+    let message: Vec<String> = rest.split_whitespace().map(plain).filter(|word| !word.is_empty()).collect();
+    let pieces: Vec<(&str, String)> = text.split_inclusive(char::is_whitespace).map(|one| (one, plain(one))).collect();
+    let words: Vec<&str> = pieces.iter().map(|(_, word)| word.as_str()).filter(|word| !word.is_empty()).collect();
+    let mut is_time = times(&words, &message).into_iter();
+    pieces.iter().map(|(piece, word)| (*piece, !word.is_empty() && is_time.next() == Some(true))).collect()
+}
+
+/// Which of the words say the time. They stand together, so the message is what begins before them and goes on after; a word may be in both
+/// (`at 8 meet at the pub`).
+fn times(words: &[&str], message: &[String]) -> Vec<bool> {
+    let n_asks = words.iter().take_while(|word| ASKS.contains(word)).count();
+    let leads_on = words.get(n_asks).is_some_and(|word| LEADS_ON.contains(word));
+    for from in [n_asks, n_asks + usize::from(leads_on)] {
+        let n_time = (words.len() - from).checked_sub(message.len());
+        for n_before in n_time.map(|_| 0..=message.len()).into_iter().flatten() {
+            let (begins, ends) = (from + n_before, words.len() - (message.len() - n_before));
+            let around = words[from..begins].iter().chain(&words[ends..]);
+            if around.eq(message) {
+                let last = words[begins..ends].last().filter(|last| LEADS_ON.contains(last));
+                let ends = ends - usize::from(last.is_some());
+                return (0..words.len()).map(|at| (begins..ends).contains(&at)).collect();
+            }
         }
-        pieces.push((word, is_time));
     }
-    pieces
+    // The time stands in several places: what is left is found in order.
+    let mut message = message.iter().peekable();
+    words.iter().map(|word| message.next_if(|next| next == word).is_none()).collect()
 }
 
 fn plain(word: &str) -> String {
@@ -236,9 +257,21 @@ mod tests {
 
     #[test]
     fn the_words_of_the_time_are_marked() {
-        let pieces = marked("call the dentist every other friday at 9:30", Some("call the dentist"));
-        let time: String = pieces.iter().filter(|(_, is_time)| *is_time).map(|(word, _)| *word).collect();
-        assert_eq!(time, "every other friday at 9:30");
+        for (text, rest, expect) in [
+            ("call the dentist every other friday at 9:30", "call the dentist", "every other friday at 9:30"),
+            ("at 8 meet at the pub", "meet at the pub", "at 8"),
+            ("meet at 8 at the pub", "meet at the pub", "at 8"),
+            ("remind me tomorrow at 8 to call mom", "call mom", "tomorrow at 8"),
+            ("remind me to call mom tomorrow at 8", "call mom", "tomorrow at 8"),
+            ("on friday, call mom - at 8", "call mom", "on friday, at 8"),
+            ("tomorrow at 8", "", "tomorrow at 8"),
+            ("tomorrow", "something else", "tomorrow"),
+        ] {
+            let pieces = marked(text, Some(rest));
+            assert_eq!(pieces.iter().map(|(word, _)| *word).collect::<String>(), text);
+            let time: String = pieces.iter().filter(|(_, is_time)| *is_time).map(|(word, _)| *word).collect();
+            assert_eq!(time.trim(), expect, "{text}");
+        }
         assert!(marked("call the dentist", None).iter().all(|(_, is_time)| !is_time));
     }
 }

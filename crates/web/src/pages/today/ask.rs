@@ -1,5 +1,6 @@
 //! What waits for an answer stands out, and is answered in place.
 
+use jiff::Timestamp;
 use maud::{Markup, html};
 use punctual_client::known::AttemptStatus;
 use punctual_client::wire::{Occurrence, Reminder, Word};
@@ -12,17 +13,19 @@ pub(in crate::pages) fn ask(v: &Viewer, run: &Occurrence, reminder: &Reminder<'_
     let m = &v.m;
     let sent: Vec<_> =
         run.attempts.iter().filter(|attempt| matches!(attempt.status, Word::Known(AttemptStatus::Sent))).collect();
-    let mut why = Vec::new();
+    // What is said, and the instant in it.
+    let mut why: Vec<(String, Option<Timestamp>)> = Vec::new();
     if let Some(last) = sent.last() {
-        why.push(m.say(t::SENT_ON, &[("time", &m.instant(last.started_at)), ("channel", &last.channel)]));
+        let said = m.say(t::SENT_ON, &[("time", &m.instant(last.started_at)), ("channel", &last.channel)]);
+        why.push((said, Some(last.started_at)));
     }
     if sent.len() > 1 {
-        why.push(m.say(t::ASKED_TIMES, &[("n", &m.number(sent.len() as u64))]));
+        why.push((m.say(t::ASKED_TIMES, &[("n", &m.number(sent.len() as u64))]), None));
     }
-    why.extend(run.ask_again_at.map(|at| m.say(t::ASKED_NEXT, &[("time", &m.instant(at))])));
-    let next = run.escalation.as_ref().and_then(|escalation| escalation.at);
-    if let (Some(at), Some(step)) = (next, reminder.escalate.first()) {
-        why.push(m.say(t::THEN_TOLD, &[("who", &step.to), ("time", &m.instant(at))]));
+    why.extend(run.ask_again_at.map(|at| (m.say(t::ASKED_NEXT, &[("time", &m.instant(at))]), Some(at))));
+    // Each step of the plan that has not come yet, as the run has it: those of the reminder may be others by now.
+    for step in run.escalation.iter().flat_map(|escalation| &escalation.next) {
+        why.push((m.say(t::THEN_TOLD, &[("who", &step.to), ("time", &m.instant(step.at))]), Some(step.at)));
     }
     let question = reminder.ack_prompt.as_deref().unwrap_or(&reminder.message);
     let to = |verb: &str| format!("/reminders/{}/{verb}", reminder.id);
@@ -40,7 +43,14 @@ pub(in crate::pages) fn ask(v: &Viewer, run: &Occurrence, reminder: &Reminder<'_
     html! {
         section.ask aria-label=(m.t(t::WAITING)) data-id=(run.id) {
             h2.q { a.what href=(v.href(to("").trim_end_matches('/'))) { (question) } }
-            @if !why.is_empty() { p.why { (why.join(" · ")) } }
+            @if !why.is_empty() {
+                p.why {
+                    @for (index, (said, at)) in why.iter().enumerate() {
+                        @if index > 0 { " · " }
+                        (said) @if let Some(at) = at { (parts::there(m, *at, &reminder.timezone)) }
+                    }
+                }
+            }
             @if v.may(Scope::Write) {
                 div.buttons {
                     (parts::form(v, &to("ack"), html! { (hidden(v, run.run_number)) button.main type="submit" { (m.t(t::DONE)) } }))

@@ -251,6 +251,7 @@ pub(super) async fn show_run(v: Viewer, Path((name, id)): Path<(String, String)>
 }
 
 pub(super) async fn ask_forget(v: Viewer, Path(name): Path<String>) -> Result<Response, Trouble> {
+    v.must_write()?;
     v.client.watch(&name).await?;
     let m = &v.m;
     let (question, page) = (m.say(t::FORGET_ASK, &[("name", &name)]), of_watch(&name));
