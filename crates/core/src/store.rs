@@ -57,7 +57,7 @@ pub use self::overview::{
     COUNTED_MAX, DatabaseState, DuePlace, HowMany, Overview, RUNS_LOOKED_AT_MAX, RunView, RunsPage, RunsQuery,
 };
 pub use self::read::{
-    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery,
+    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery, id_end,
 };
 pub use self::search::{FailedQuery, FailedRun, Filled, FindQuery, Hits, Index, IndexText, Search};
 pub use self::settle::{Settled, Settlement};
