@@ -318,7 +318,7 @@ impl Work {
         last_ended: Option<Occurrence>,
         now: Timestamp,
     ) -> Self {
-        let n_open = u32::try_from(open.len()).unwrap_or(u32::MAX);
+        let n_open = u32::try_from(open.len()).ok();
         Self {
             course: Course { status: reminder.status, progress, n_open },
             reminder,
@@ -392,17 +392,15 @@ impl Work {
                 self.open.push(occurrence);
                 continue;
             }
-            let carries = self.course.progress.series.carried_by == Some(occurrence.id.run);
             if occurrence.due_at > self.now || !recurring {
                 occurrence.state = State::Scheduled;
             } else {
                 // A series that was stopped on purpose goes on with its next run, not with what it slept through.
                 occurrence.state = State::Missed { at: self.now };
-                if carries {
-                    let Reminder { schedule, timezone, .. } = &self.reminder;
-                    let is_last = self.course.is_counted_out(&self.reminder);
-                    let next = schedule.next_after(timezone, self.now).filter(|_| !is_last);
-                    self.plan(next);
+                self.course.count_unsent(StateKind::Missed);
+                if self.course.is_carried_by(occurrence.id.run) {
+                    let next = self.course.next_from(&self.reminder, self.now);
+                    self.insert.extend(self.course.plan(&self.reminder, next));
                 }
             }
             self.write.push(occurrence);
@@ -415,8 +413,8 @@ impl Work {
         if !self.reminder.schedule.is_recurring() {
             return Err(not_now("it has a single run; cancel it instead"));
         }
-        let carrier = self.course.progress.series.carried_by;
-        let Some(mut occurrence) = self.take(|o| Some(o.id.run) == carrier) else {
+        let series = self.course.progress.series;
+        let Some(mut occurrence) = self.take(|o| series.is_carried_by(o.id.run)) else {
             return Err(not_now("no run is planned that could be skipped"));
         };
         if matches!(occurrence.state, State::Processing { .. }) {
@@ -637,10 +635,10 @@ impl Work {
         };
         let recurring = reminder.schedule.is_recurring();
         let paused = self.course.status == ReminderStatus::Paused;
-        let carrier = self.course.progress.series.carried_by;
+        let series = self.course.progress.series;
         let planned = self.take(|o| {
             matches!(o.state, State::Unplanned { .. } | State::Scheduled | State::Waiting { .. } | State::Paused)
-                && (carrier.is_none() || carrier == Some(o.id.run))
+                && (series.carried_by.is_none() || series.is_carried_by(o.id.run))
         });
         if let Some(mut occurrence) = planned {
             occurrence.due_at = due_at;
@@ -671,10 +669,8 @@ impl Work {
     pub(super) fn writes(&mut self, by: &By) -> Writes {
         let mut writes = Writes::new(self.now);
         let shard = shard_of(&self.reminder.user);
-        self.course.n_open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
-        for occurrence in self.write.iter().chain(&self.insert) {
-            self.course.n_open += u32::from(!occurrence.state.is_final());
-        }
+        let also_open = self.write.iter().chain(&self.insert).filter(|occurrence| !occurrence.state.is_final());
+        self.course.n_open = u32::try_from(self.open.len() + also_open.count()).ok();
         // A run that was sent and has now ended, by an answer or with its reminder, is the last thing that became of it.
         if let Some(sent) = self.write.iter().rfind(|occurrence| occurrence.tries.reached > 0) {
             self.course.progress.tally.last_status = Some(sent.state.kind());
@@ -754,11 +750,8 @@ impl Work {
 
     /// Plans the next run if `occurrence` carries the series.
     fn go_on(&mut self, occurrence: &Occurrence) {
-        self.insert.extend(self.course.go_on(&self.reminder, occurrence, occurrence.due_at, self.now));
-    }
-
-    fn plan(&mut self, next: Option<Timestamp>) {
-        self.insert.extend(self.course.plan(&self.reminder, next));
+        let Occurrence { id, due_at, state, .. } = occurrence;
+        self.insert.extend(self.course.go_on(&self.reminder, id.run, *due_at, state, self.now));
     }
 
     fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {

@@ -23,7 +23,7 @@ impl Tables {
         let known = found.reminders().into_iter().map(|id| (id, Ok(self.known(id)))).collect();
         let silences = Silences::new(self.silences.values().map(|silence| self.silent(silence)).collect());
         let look = look(found, known, &silences, &claim);
-        let lock = |id| Locked { known: self.known(id), n_open: self.open(id).count() as u32, has_person: true };
+        let lock = |id| Locked { known: self.known(id), n_open: Some(self.open(id).count() as u32), has_person: true };
         let locked = look.to_lock().reminders.into_iter().map(|id| (id, Ok(lock(id)))).collect();
         let (mut claims, writes) = look.decide(&locked, &silences, Vec::new());
         claims.add_alerts(self.write(writes)?);
@@ -65,7 +65,7 @@ impl Tables {
             let (readdressed, message_id) = (sending.readdressed, sending.message_id.clone());
             leased.insert((id, lease), Leased { readdressed, message_id });
             let (reminder, progress) = self.reminders[&id.reminder].clone();
-            let n_open = self.open(reminder.id).count() as u32;
+            let n_open = Some(self.open(reminder.id).count() as u32);
             let course = Course { status: reminder.status, progress, n_open };
             let (priority, user) = (reminder.priority, reminder.user.clone());
             let carried = Some(Arc::new(reminder));
