@@ -199,23 +199,19 @@ impl Tables {
         who: Who,
     ) -> Done<Vec<Timestamp>> {
         who.expects.check(|| self.groups.get(name).map(Group::version))?;
-        self.write(group_changed(name, group.as_ref(), who, now))?;
         let before = self.groups.remove(name);
-        let mut group = group;
-        if let Some(group) = &mut group {
-            // Who is on duty is not written with the group; another calendar begins anew.
-            let kept = before.as_ref().filter(|before| before.rota == group.rota);
-            group.shifts = kept.map(|before| before.shifts.clone()).unwrap_or_default();
-        }
-        self.follow_group(name, group.as_ref().and_then(|group| group.rota.clone()), now);
-        let before = before.map(|before| before.users).unwrap_or_default();
-        let is_there = |user: &String| group.as_ref().is_some_and(|group| group.users.contains(user));
-        let left: Vec<String> = before.into_iter().filter(|user| !is_there(user)).collect();
-        self.groups.extend(group.map(|group| (name.to_owned(), group)));
+        let is_silent = self.silences.values().any(|one| one.group.as_deref() == Some(name) && one.until > now);
+        let (users, writes) = group_changed(name, before.as_ref(), group.as_ref(), is_silent, who, now);
+        self.write(writes)?;
+        let rota = group.as_ref().and_then(|group| group.rota.clone());
+        // Who is on duty is not written with the group.
+        let shifts = before.map(|before| before.shifts).unwrap_or_default();
+        self.groups.extend(group.map(|group| (name.to_owned(), Group { shifts, ..group })));
+        self.follow_group(name, rota.as_deref(), now);
         self.mark(now, |event| event.groups.iter().any(|group| group == name));
         let mut wakes = Vec::new();
-        for user in left {
-            wakes.extend(self.follow(&user, Difference::TIMES, None, now)?);
+        for (user, difference) in users {
+            wakes.extend(self.follow(&user, difference, None, now)?);
         }
         Ok(wakes)
     }
