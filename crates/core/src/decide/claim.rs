@@ -355,7 +355,7 @@ impl<'a> Work<'a> {
         let mut before = due.occurrence;
         before.escalation = escalate::planned(&before, &known.reminder, &known.person, self.claim.now);
         // The platform has it: this lease goes on with the same attempt.
-        let noted = before.state.sending().filter(|_| is_followed).and_then(|sending| sending.message_id.clone());
+        let message_id = before.state.sending().filter(|_| is_followed).and_then(|sending| sending.message_id.clone());
         if !is_followed {
             self.cut_off(&before, &known.reminder.user);
         }
@@ -369,7 +369,7 @@ impl<'a> Work<'a> {
             holds_unknown: self.claim.holds_at(&route, position),
             route,
             position,
-            noted,
+            message_id,
             before,
         };
         let mut leased = claimed.before.clone();
@@ -380,7 +380,7 @@ impl<'a> Work<'a> {
             sending: Sending {
                 to: claimed.to().clone(),
                 since: self.claim.now,
-                message_id: claimed.noted.clone(),
+                message_id: claimed.message_id.clone(),
                 readdressed: false,
             },
         };

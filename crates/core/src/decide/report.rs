@@ -111,7 +111,7 @@ fn go_on(
                 route: report.route.clone(),
                 position,
                 holds_unknown: false,
-                noted: None,
+                message_id: None,
             };
             // The platform has said for certain that it did not arrive.
             let trouble = match Trouble::of(error, now) {

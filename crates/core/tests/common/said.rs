@@ -219,7 +219,7 @@ fn claimed(claimed: &Claimed) -> String {
         second(claimed.lease_until),
         claimed.attempt()
     );
-    line.extend(claimed.noted.as_ref().map(|id| format!(", asks after {id}")));
+    line.extend(claimed.message_id.as_ref().map(|id| format!(", asks after {id}")));
     line.push_str(if claimed.holds_unknown { ", holds" } else { "" });
     line
 }

@@ -120,7 +120,7 @@ impl Taker {
                     };
                     match self.words.take(&written).await {
                         Ok(reply) if reply.is_unknown => {
-                            self.note_unknown(channel, inbound.from.as_ref());
+                            self.remember_unknown(channel, inbound.from.as_ref());
                             return (Ok(Reaction::Nothing), "unknown_sender");
                         }
                         Ok(reply) if reply.is_open => {
@@ -185,7 +185,7 @@ impl Taker {
             Verdict::InGroup => Answerer::Somebody,
             Verdict::Stranger => return Ok((Reaction::NotYours { language }, "not_yours")),
             Verdict::Unknown => {
-                self.note_unknown(channel, Some(sender));
+                self.remember_unknown(channel, Some(sender));
                 return Ok((Reaction::NotYours { language }, "unknown_sender"));
             }
         };
@@ -277,7 +277,7 @@ impl Taker {
     }
 
     /// Remembers somebody whom no user is.
-    fn note_unknown(&self, channel: &str, sender: Option<&Sender>) {
+    fn remember_unknown(&self, channel: &str, sender: Option<&Sender>) {
         let address = sender.and_then(|sender| sender.person.first()).map_or("", String::as_str);
         self.standings.unknown(channel, address, self.node.now());
     }

@@ -194,14 +194,14 @@ pub(super) fn renew(
 }
 
 /// Writes the platform's own id beside the attempt that is under way.
-pub(super) fn note_sent(
+pub(super) fn write_message_id(
     db: &Connection,
     id: OccurrenceId,
     lease: u64,
     attempt: u32,
     message_id: &str,
 ) -> Result<bool, StoreError> {
-    let n_noted = db
+    let n_written = db
         .prepare_cached(
             "UPDATE occurrence SET message_id = ? WHERE reminder_id = ? AND run = ? AND lease = ? AND attempts = ? \
              AND state = 'processing'",
@@ -209,7 +209,7 @@ pub(super) fn note_sent(
         .map_err(broken)?
         .execute(params![message_id, id.reminder.as_bytes(), id.run, lease, attempt])
         .map_err(broken)?;
-    Ok(n_noted > 0)
+    Ok(n_written > 0)
 }
 
 /// Makes every leased occurrence due for a look now: the process that leased it is gone, because the lock file is ours.

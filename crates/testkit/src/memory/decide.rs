@@ -253,7 +253,7 @@ impl Tables {
         meant
     }
 
-    pub(super) fn note_sent(&mut self, id: OccurrenceId, number: u64, attempt: u32, message_id: &str) -> bool {
+    pub(super) fn write_message_id(&mut self, id: OccurrenceId, number: u64, attempt: u32, message_id: &str) -> bool {
         let run = self.runs.get_mut(&id).filter(|run| run.has_lease(number));
         let run = run.map(|run| &mut run.occurrence).filter(|run| run.tries.attempts == attempt);
         let Some(State::Processing { sending, .. }) = run.map(|run| &mut run.state) else { return false };

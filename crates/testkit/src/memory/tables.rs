@@ -38,7 +38,7 @@ pub(super) struct Tables {
     /// Events that were taken, and until when each is remembered.
     pub(super) seen: BTreeMap<(String, [u8; 16]), Timestamp>,
     /// The connections to platforms.
-    pub(super) inbound: BTreeMap<String, Held>,
+    pub(super) inbound: BTreeMap<String, HeldConnection>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,
     pub(super) sessions_ended: BTreeMap<String, Timestamp>,
     /// The nodes that have beaten.

@@ -52,7 +52,7 @@ fn unexplained(row: &Row, trail: &Trail) -> Option<&'static str> {
             .entries
             .iter()
             .any(|entry| entry.kind == Kind::Missed.as_str() && entry.run.is_some_and(|first| first <= run)))
-        .then_some("and nobody noted it"),
+        .then_some("and nobody wrote it down"),
         _ => None,
     }
 }
