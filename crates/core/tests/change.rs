@@ -210,7 +210,7 @@ fn a_late_answer_counts_for_a_day() {
         let applied = apply(unanswered(over), &change, &By::new("alice", at(day))).unwrap();
         assert_eq!(states(&applied), [(1, kind, at(60))]);
         assert_eq!(applied.reminder.status, ReminderStatus::Completed);
-        assert_eq!(applied.response.unwrap().kind, change.verb());
+        assert_eq!(applied.response.unwrap().verb.as_str(), change.verb());
         let too_late = apply(unanswered(asking(once())), &change, &By::new("alice", at(day + 1)));
         assert_eq!(too_late.map(drop).unwrap_err().to_string(), "no answer is awaited; the last run is unanswered");
     }

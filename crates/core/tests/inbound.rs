@@ -5,6 +5,7 @@
 mod common;
 
 use common::{asked, at, occurrence, once, reminder};
+use punctual_core::answer::Verb;
 use punctual_core::change::Change;
 use punctual_core::decide::inbound::{Scene, Verdict, verdict};
 use punctual_core::id::{OccurrenceId, ReminderId};
@@ -169,7 +170,7 @@ fn what_is_said_of_a_run_that_has_ended() {
     let by_bob = with(completed(5), |question| {
         question.trail.responses.push(Response {
             occurrence: run(1),
-            kind: "ack",
+            verb: Verb::Ack,
             at: minutes(5),
             actor: "api".into(),
             until: None,

@@ -91,6 +91,7 @@ pub mod system;
 pub use commands::export;
 pub use commands::{CreateError, Erasure, FoundPage, Here, RESEND_MAX, Resent, Trial, all_right};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
+pub use inbound::outcome::Outcome;
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};
 pub use outcomes::Outcomes;

@@ -24,6 +24,7 @@ use crate::feeds::FeedsNudge;
 use crate::flight::{Fired, Flights};
 use crate::inbound::edit::Editor;
 use crate::inbound::hold::{Holder, Holds};
+use crate::inbound::outcome::Outcome;
 use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
 use crate::inbound::words::{OPINIONS_MAX, Words};
@@ -371,7 +372,7 @@ impl Engine {
 
     /// Counts a request that says it comes from a channel's platform, and does not prove it; returns how many there were.
     pub fn count_forged(&self, channel: &str) -> u64 {
-        self.parts.node.metrics.count_inbound(channel, "forged");
+        self.parts.node.metrics.count_inbound(channel, Outcome::Forged);
         self.parts.standings.forged(channel)
     }
 }

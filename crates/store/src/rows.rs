@@ -516,11 +516,7 @@ pub(crate) const RESPONSE: &str = "s.reminder_id, s.run, s.kind, s.at, s.actor, 
 pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, StoreError> {
     Ok(Response {
         occurrence: from.occurrence_id()?,
-        kind: match from.text()? {
-            "ack" => "ack",
-            "snooze" => "snooze",
-            _ => "dismiss",
-        },
+        verb: from.word()?,
         at: from.at()?,
         actor: from.owned()?,
         until: from.maybe_at()?,

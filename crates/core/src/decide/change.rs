@@ -11,6 +11,7 @@ use super::family::{self, Kin};
 use super::person::look_again;
 pub use super::resend::Resend;
 pub use super::undo::Cancelled;
+use crate::answer::Verb;
 use crate::clock::later;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
@@ -245,8 +246,8 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         Change::Pause => work.pause()?,
         Change::Resume => work.resume()?,
         Change::Skip => work.skip()?,
-        Change::Ack => work.answer("ack", by, State::Completed { at: now })?,
-        Change::Dismiss => work.answer("dismiss", by, State::Dismissed { at: now })?,
+        Change::Ack => work.answer(Verb::Ack, by, State::Completed { at: now })?,
+        Change::Dismiss => work.answer(Verb::Dismiss, by, State::Dismissed { at: now })?,
         Change::Snooze { until } => work.snooze(*until, by)?,
         Change::Fire => work.fire()?,
         Change::Update(patch) => work.update(patch)?,
@@ -429,27 +430,27 @@ impl Work {
         Ok(())
     }
 
-    fn answer(&mut self, kind: &'static str, by: &By, state: State) -> Result<(), Refused> {
+    fn answer(&mut self, verb: Verb, by: &By, state: State) -> Result<(), Refused> {
         let asked = self.take_asked().or_else(|| self.take_put_off()).or_else(|| self.take_unanswered());
         let Some(mut occurrence) = asked else {
             return Err(self.no_question());
         };
         occurrence.state = state.clone();
-        self.respond(&occurrence, kind, by, None);
+        self.respond(&occurrence, verb, by, None);
         // An interval counted from the answer goes on from here.
         self.go_on(&occurrence);
         self.write.push(occurrence);
         if self.reminder.escalates.is_some() {
             // Every run of a reminder in another's place asks the same, also one that was fired by hand.
             self.only_run = None;
-            self.answer_as(kind, &state, false, by);
+            self.answer_as(verb, &state, false, by);
         }
         Ok(())
     }
 
     /// Takes the answer of somebody else who was asked. A run that has not reached its person is cancelled, unless it is the one that all of
     /// them were asked about (`is_own`).
-    pub(super) fn answer_as(&mut self, kind: &'static str, state: &State, is_own: bool, by: &By) {
+    pub(super) fn answer_as(&mut self, verb: Verb, state: &State, is_own: bool, by: &By) {
         for mut occurrence in std::mem::take(&mut self.open) {
             if self.only_run.is_some_and(|run| run != occurrence.id.run) {
                 self.open.push(occurrence);
@@ -457,7 +458,7 @@ impl Work {
             }
             if is_own || occurrence.tries.reached > 0 {
                 occurrence.state = state.clone();
-                self.respond(&occurrence, kind, by, None);
+                self.respond(&occurrence, verb, by, None);
                 self.go_on(&occurrence);
             } else {
                 occurrence.state = State::Cancelled { at: self.now };
@@ -468,7 +469,7 @@ impl Work {
             && let Some(mut late) = self.take_unanswered()
         {
             late.state = state.clone();
-            self.respond(&late, kind, by, None);
+            self.respond(&late, verb, by, None);
             self.write.push(late);
         }
     }
@@ -551,7 +552,7 @@ impl Work {
         occurrence.escalation = None;
         occurrence.at_once = false;
         occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
-        self.respond(&occurrence, "snooze", by, Some(until));
+        self.respond(&occurrence, Verb::Snooze, by, Some(until));
         self.write.push(occurrence);
         Ok(())
     }
@@ -754,10 +755,10 @@ impl Work {
         self.insert.extend(self.course.go_on(&self.reminder, id.run, *due_at, state, self.now));
     }
 
-    fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
+    fn respond(&mut self, occurrence: &Occurrence, verb: Verb, by: &By, until: Option<Timestamp>) {
         self.responses.push(Response {
             occurrence: occurrence.id,
-            kind,
+            verb,
             at: self.now,
             actor: by.who.name().to_owned(),
             until,
