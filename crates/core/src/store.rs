@@ -52,7 +52,7 @@ pub use self::feed::{FeedEnd, Feeds, TakenFeed};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
 pub use self::inbound::{ASKED_MAX, Came, HeldConnection, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};
-pub use self::nodes::{About, Beat, Ears, Follows, Heard, KnownNode, KnownNodes, Pulse, Shared, Throttle};
+pub use self::nodes::{About, Beat, Ears, Follows, Heard, KnownNode, KnownNodes, NodeState, Pulse, Shared, Throttle};
 pub use self::overview::{
     COUNTED_MAX, DatabaseState, DuePlace, HowMany, Overview, RUNS_LOOKED_AT_MAX, RunView, RunsPage, RunsQuery,
 };

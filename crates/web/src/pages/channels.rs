@@ -5,6 +5,7 @@ use axum::extract::{Path, Query};
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use punctual_client::known::SendOutcome;
 use punctual_client::wire::{Channel, Channels, DeadAddresses, Gate, PageQuery, Receives, Revive, Test};
 use serde::Deserialize;
 
@@ -185,10 +186,11 @@ async fn test(Path(name): Path<String>, Posted { viewer: v, form }: Posted<Tried
                 .or(tested.message_id)
                 .map_or(tested.meaning.clone(), |said| format!("{said} ({})", tested.meaning));
             let span = v.m.millis(tested.took_ms);
-            let text = v
-                .m
-                .say(t::TESTED, &[("channel", &name), ("outcome", &tested.outcome), ("span", &span), ("said", &said)]);
-            let flash = if tested.outcome == "sent" { Flash::done(text) } else { Flash::problem(text) };
+            let text = v.m.say(
+                t::TESTED,
+                &[("channel", &name), ("outcome", tested.outcome.as_str()), ("span", &span), ("said", &said)],
+            );
+            let flash = if tested.outcome == SendOutcome::Sent { Flash::done(text) } else { Flash::problem(text) };
             flash.then(&back)
         }
         Err(failure) => match refused(&failure) {
