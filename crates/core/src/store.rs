@@ -41,7 +41,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-pub use self::answer::{Answer, Answered, Repeat};
+pub use self::answer::{ANSWERED_KEPT_FOR, Answer, Answered, Repeat};
 pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::event::{

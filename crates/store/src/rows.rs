@@ -412,6 +412,8 @@ pub(crate) const ENDED: &str = "o.wake_at is null and o.state <> 'paused'";
 pub(crate) static ENDED_BY_STATE: LazyLock<String> = LazyLock::new(|| state_is(StateKind::is_final));
 /// Whether a run `o` waits for the instant at which it is sent.
 pub(crate) static TO_COME: LazyLock<String> = LazyLock::new(|| state_is(StateKind::is_to_come));
+/// Whether a claim leaves a run `o` alone until its moment.
+pub(crate) static LEFT_ALONE: LazyLock<String> = LazyLock::new(|| state_is(StateKind::is_left_alone));
 
 /// Whether a run `o` is in one of the states of which this is true.
 fn state_is(wanted: fn(StateKind) -> bool) -> String {

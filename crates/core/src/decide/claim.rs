@@ -61,7 +61,7 @@ pub enum TooEarly {
 }
 
 impl Found {
-    /// Drops the runs that must be left alone until their moment: only what is to be sent at an instant is taken ahead of it.
+    /// Drops the runs that must be left alone until their moment ([`StateKind::is_left_alone`]).
     pub fn leave_early(&mut self, claim: &Claim) -> TooEarly {
         let n_found = self.due.len() + self.unreadable.len();
         let n_due = self.due.len();
@@ -84,7 +84,7 @@ impl Found {
 
 impl Due {
     fn is_early(&self, now: Timestamp) -> bool {
-        self.wake_at > now && matches!(self.occurrence.state, State::Processing { .. } | State::AwaitingAck { .. })
+        self.wake_at > now && self.occurrence.state.kind().is_left_alone()
     }
 }
 

@@ -13,7 +13,8 @@ impl Tables {
             Some(only) => only.contains(&run.occurrence.id.reminder),
             None => claim.shards.contains(run.shard),
         });
-        let (early, mut due): (Vec<_>, Vec<_>) = runs.partition(|(at, run)| *at > now && run.is_left_alone());
+        let (early, mut due): (Vec<_>, Vec<_>) =
+            runs.partition(|(at, run)| *at > now && run.occurrence.state.kind().is_left_alone());
         // Stable: those of one priority stay in the order of their moments.
         due.sort_by_key(|(_, run)| Reverse(self.reminders[&run.occurrence.id.reminder].0.priority));
         let due = due.into_iter().take(claim.limit);

@@ -1,9 +1,8 @@
 //! Finding what is there, and removing what is old.
 
-use super::*;
+use punctual_core::store::ANSWERED_KEPT_FOR;
 
-/// How long an answered request is remembered: long enough for any client that retries.
-const ANSWERED_KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
+use super::*;
 
 impl Tables {
     pub(super) fn question(&self, run: OccurrenceId) -> Option<Question> {

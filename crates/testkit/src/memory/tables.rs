@@ -75,11 +75,6 @@ impl Run {
         self.occurrence.wake_at().map(|at| (at, self.occurrence.id))
     }
 
-    /// Whether nothing happens to it before its moment.
-    pub(super) fn is_left_alone(&self) -> bool {
-        matches!(self.occurrence.state, State::Processing { .. } | State::AwaitingAck { .. })
-    }
-
     /// Whether lease `number` still holds.
     pub(super) fn has_lease(&self, number: u64) -> bool {
         self.occurrence.state.lease().is_some_and(|lease| lease.number == number)
