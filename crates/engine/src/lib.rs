@@ -67,8 +67,11 @@ mod sweep;
 /// The things that every task of a node has.
 mod node;
 
-/// The parts of an engine, and how they are put together.
+/// The parts of an engine.
 mod parts;
+
+/// How they are put together.
+mod wiring;
 
 /// Starting and stopping.
 mod run;
