@@ -34,13 +34,16 @@ pub mod wire;
 
 /// The words of fixed lists that a [`Word`](wire::Word) may be, and what is said in them.
 pub mod known {
+    pub use punctual_core::channel::SendOutcome;
     pub use punctual_core::event::{End as EventEnd, Offset};
     pub use punctual_core::key::Scope;
     pub use punctual_core::occurrence::{AttemptStatus, StateKind, Why};
     pub use punctual_core::quiet::ends_at as quiet_until;
     pub use punctual_core::reminder::{Address, Priority, ReminderStatus};
     pub use punctual_core::scope::default_at as default_offsets_at;
+    pub use punctual_core::store::NodeState;
     pub use punctual_core::user::{Except, QuietHours};
+    pub use punctual_core::watch::RunState;
 }
 
 /// One request and its answer.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_time::words;
 
 use self::receive::{Edits, Receive};
 use crate::id::OccurrenceId;
@@ -298,6 +299,27 @@ pub enum Whom {
     /// for a moment when several users' addresses there meet a wait.
     Shared,
 }
+
+/// What became of one send, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// It was taken.
+    Sent,
+    /// [`SendError::Throttled`].
+    Throttled,
+    /// [`SendError::Unavailable`].
+    Unavailable,
+    /// [`SendError::Refused`].
+    Refused,
+    /// [`SendError::Gone`].
+    Gone,
+    /// [`SendError::Unknown`].
+    Unknown,
+}
+
+words!(SendOutcome as "outcome" {
+    "sent" => Sent, "throttled" => Throttled, "unavailable" => Unavailable, "refused" => Refused, "gone" => Gone, "unknown" => Unknown
+});
 
 /// Why a send did not work, named by what to do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

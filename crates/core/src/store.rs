@@ -41,7 +41,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-pub use self::answer::{Answer, Answered, Repeat};
+pub use self::answer::{ANSWERED_KEPT_FOR, Answer, Answered, Repeat};
 pub use self::change::{Answerer, By, ChangeError, Changed};
 pub use self::claim::{Claim, Claimed, Claims};
 pub use self::event::{
@@ -50,14 +50,14 @@ pub use self::event::{
 };
 pub use self::feed::{FeedEnd, Feeds, TakenFeed};
 pub use self::imported::{IMPORTED_RUNS_MAX, Imported, ImportedQuery, ImportedRun};
-pub use self::inbound::{ASKED_MAX, Came, Held, PlaceMove, Question, Report, Reported, Seen};
+pub use self::inbound::{ASKED_MAX, Came, HeldConnection, PlaceMove, Question, Report, Reported, Seen};
 pub use self::journal::{DUTY_FOR, Duty, JournalPage, JournalQuery, KeptDuty, KnownDuty, LOOKED_AT_MAX, Start};
-pub use self::nodes::{About, Beat, Ears, Follows, Heard, KnownNode, KnownNodes, Pulse, Shared, Throttle};
+pub use self::nodes::{About, Beat, Ears, Follows, Heard, KnownNode, KnownNodes, NodeState, Pulse, Shared, Throttle};
 pub use self::overview::{
     COUNTED_MAX, DatabaseState, DuePlace, HowMany, Overview, RUNS_LOOKED_AT_MAX, RunView, RunsPage, RunsQuery,
 };
 pub use self::read::{
-    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery,
+    CHANNEL_LOOKED_AT_MAX, ReminderQuery, ReminderView, StatusFilter, StoreStats, Upcoming, UpcomingQuery, id_end,
 };
 pub use self::search::{FailedQuery, FailedRun, Filled, FindQuery, Hits, Index, IndexText, Search};
 pub use self::settle::{Settled, Settlement};
@@ -186,7 +186,7 @@ pub trait Store: Events + Feeds + Overview + Search + Watches + Wholes + Send + 
 
     /// Writes the platform's own id on an attempt that is under way, so that a node that takes over can ask what became of it.
     /// Returns whether it was written: not when the lease is lost, or the attempt has ended.
-    async fn note_sent(
+    async fn write_message_id(
         &self,
         occurrence: OccurrenceId,
         lease: u64,
@@ -262,7 +262,7 @@ pub trait Store: Events + Feeds + Overview + Search + Watches + Wholes + Send + 
     /// Takes those connections of `channels` for `node` that no living node has, and lets go of its others; returns who has which, of all
     /// channels. Taking one raises its number, so that the node which had it writes nothing through it any more
     /// ([`StoreError::LeaseLost`]).
-    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError>;
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<HeldConnection>, StoreError>;
 
     /// Writes what a platform says about a message, as [`crate::decide::report::reported`] decides; returns when to look at its run again.
     async fn report(&self, report: Report, now: Timestamp) -> Result<(Reported, Vec<Timestamp>), StoreError>;

@@ -42,6 +42,7 @@ fn awaiting() -> State {
 struct Applied {
     reminder: Reminder,
     series: Series,
+    tally: Tally,
     write: Vec<Occurrence>,
     insert: Vec<Occurrence>,
     response: Option<Response>,
@@ -67,7 +68,8 @@ fn apply(loaded: Loaded, change: &Change, by: &By) -> Result<Applied, Refused> {
     let wakes = writes.wakes().collect();
     let insert = writes.planned.into_iter().map(|planned| planned.occurrence).collect();
     let (write, response) = (writes.occurrences, writes.responses.pop());
-    Ok(Applied { reminder, series: moved.progress.series, write, insert, response, wakes })
+    let Progress { series, tally } = moved.progress;
+    Ok(Applied { reminder, series, tally, write, insert, response, wakes })
 }
 
 fn done(loaded: Loaded, change: Change) -> Applied {
@@ -119,6 +121,16 @@ fn a_series_resumed_after_its_run_goes_on_with_the_next_one() {
     let resumed = apply(loaded(paused, State::Paused), &Change::Resume, &By::new("alice", at(150))).unwrap();
     assert_eq!(states(&resumed), [(1, StateKind::Missed, at(60)), (2, StateKind::Scheduled, at(180))]);
     assert_eq!(resumed.series.carried_by, Some(2));
+    assert_eq!(resumed.tally.last_status, Some(StateKind::Missed));
+}
+
+#[test]
+fn a_resumed_interval_counted_from_the_answer_is_due_that_long_after_the_resume() {
+    let from = |anchor| Reminder { status: ReminderStatus::Paused, ..asking(every_from(60, anchor)) };
+    for (anchor, next) in [(Anchor::Ack, at(210)), (Anchor::Start, at(180))] {
+        let resumed = apply(loaded(from(anchor), State::Paused), &Change::Resume, &By::new("alice", at(150))).unwrap();
+        assert_eq!(states(&resumed), [(1, StateKind::Missed, at(60)), (2, StateKind::Scheduled, next)], "{anchor:?}");
+    }
 }
 
 #[test]
@@ -198,7 +210,7 @@ fn a_late_answer_counts_for_a_day() {
         let applied = apply(unanswered(over), &change, &By::new("alice", at(day))).unwrap();
         assert_eq!(states(&applied), [(1, kind, at(60))]);
         assert_eq!(applied.reminder.status, ReminderStatus::Completed);
-        assert_eq!(applied.response.unwrap().kind, change.verb());
+        assert_eq!(applied.response.unwrap().verb.as_str(), change.verb());
         let too_late = apply(unanswered(asking(once())), &change, &By::new("alice", at(day + 1)));
         assert_eq!(too_late.map(drop).unwrap_err().to_string(), "no answer is awaited; the last run is unanswered");
     }

@@ -80,7 +80,7 @@ fn decide_of(who: &str, change: &Change, mut all: Vec<Loaded>) -> Result<Writes,
 fn lines(writes: &Writes) -> Vec<String> {
     let states = writes.occurrences.iter().map(|o| format!("{} {}", run(o.id), o.state.kind()));
     let answers = writes.responses.iter();
-    let answers = answers.map(|r| format!("{} {} by {}", run(r.occurrence), r.kind, r.user.as_deref().unwrap()));
+    let answers = answers.map(|r| format!("{} {} by {}", run(r.occurrence), r.verb, r.user.as_deref().unwrap()));
     let relays = writes.created.iter().map(|new| {
         assert_eq!((new.reminder.created_via.as_str(), new.first_due_at), (VIA, at(100)));
         assert!(new.reminder.ack.is_none() && new.reminder.validate().is_ok());

@@ -5,8 +5,9 @@
 mod common;
 
 use common::{asked, at, occurrence, once, reminder};
+use punctual_core::answer::Verb;
 use punctual_core::change::Change;
-use punctual_core::decide::inbound::{Place, Verdict, verdict};
+use punctual_core::decide::inbound::{Scene, Verdict, verdict};
 use punctual_core::id::{OccurrenceId, ReminderId};
 use punctual_core::occurrence::{Attempt, AttemptStatus, Occurrence, State, Tries};
 use punctual_core::phrase::Answer;
@@ -80,8 +81,8 @@ fn said(verdict: Verdict) -> String {
 
 const HERE: &[String] = &[];
 
-fn here() -> Place<'static> {
-    Place { channel: Some("chat"), addresses: HERE, ..Place::default() }
+fn here() -> Scene<'static> {
+    Scene { channel: Some("chat"), addresses: HERE, ..Scene::default() }
 }
 
 const LATER: Answer = Answer::Snooze { until: None };
@@ -89,14 +90,14 @@ const LATER: Answer = Answer::Snooze { until: None };
 #[test]
 fn the_run_that_is_meant() {
     let addresses = ["11".to_owned()];
-    let there = Place { addresses: &addresses, ..here() };
+    let there = Scene { addresses: &addresses, ..here() };
     let elsewhere = |number, said| question(number, said, "mail", "a@b", asked(at(said), at(said + 600)));
     let other_chat = |number, said| question(number, said, "chat", "22", asked(at(said), at(said + 600)));
-    let reply = |to: &'static str| Place { reply_to: Some(to), ..there.clone() };
-    let about = |number| Place { about: Some(run(number)), ..there.clone() };
-    let shared = Place { is_shared: true, ..there.clone() };
-    let written = |second| Place { at: Some(at(second)), ..here() };
-    for (name, place, asked, expect) in [
+    let reply = |to: &'static str| Scene { reply_to: Some(to), ..there.clone() };
+    let about = |number| Scene { about: Some(run(number)), ..there.clone() };
+    let shared = Scene { is_shared: true, ..there.clone() };
+    let written = |second| Scene { at: Some(at(second)), ..here() };
+    for (name, scene, asked, expect) in [
         ("the only one", here(), vec![waiting(1, 0)], "ack 1, Done"),
         ("the one said last, well after the other", here(), vec![waiting(2, 400), waiting(1, 0)], "ack 2, Done"),
         ("two said close together", here(), vec![waiting(2, 300), waiting(1, 0)], "which of 2 1"),
@@ -121,7 +122,7 @@ fn the_run_that_is_meant() {
             vec![other_chat(2, 500), waiting(1, 0)],
             "ack 1, Done",
         ),
-        ("no channel is known", Place::default(), vec![waiting(1, 0)], "ack 1, Done"),
+        ("no channel is known", Scene::default(), vec![waiting(1, 0)], "ack 1, Done"),
         ("a reply, with the whole receipt", reply("11/m1"), vec![waiting(2, 590), waiting(1, 0)], "ack 1, Done"),
         ("a reply, with the message's own number", reply("m1"), vec![waiting(2, 590), waiting(1, 0)], "ack 1, Done"),
         ("a reply to something else", reply("m7"), vec![waiting(1, 0)], "look further"),
@@ -132,7 +133,7 @@ fn the_run_that_is_meant() {
         ("written before it was said elsewhere", written(100), vec![elsewhere(1, 400)], "look further"),
         ("written when it was said, by another clock", written(-3), vec![waiting(1, 0)], "ack 1, Done"),
     ] {
-        assert_eq!(said(verdict(&place, Answer::Ack, &asked, false, at(NOW))), expect, "{name}");
+        assert_eq!(said(verdict(&scene, Answer::Ack, &asked, false, at(NOW))), expect, "{name}");
     }
 }
 
@@ -169,7 +170,7 @@ fn what_is_said_of_a_run_that_has_ended() {
     let by_bob = with(completed(5), |question| {
         question.trail.responses.push(Response {
             occurrence: run(1),
-            kind: "ack",
+            verb: Verb::Ack,
             at: minutes(5),
             actor: "api".into(),
             until: None,
@@ -183,9 +184,9 @@ fn what_is_said_of_a_run_that_has_ended() {
     });
     let unanswered = |n| ended(1, State::Unanswered { at: minutes(n) });
     let delivered = |n| with(ended(1, State::Delivered { at: minutes(n) }), |question| question.reminder.ack = None);
-    let reply = Place { reply_to: Some("11/m1"), ..here() };
+    let reply = Scene { reply_to: Some("11/m1"), ..here() };
     let day = 24 * 60;
-    for (name, place, question, answer, expect) in [
+    for (name, scene, question, answer, expect) in [
         ("done twice", here(), completed(5), Answer::Ack, "WasDone { at: 2027-01-15T08:05:00Z, by: None } about 1"),
         (
             "done by another",
@@ -218,7 +219,7 @@ fn what_is_said_of_a_run_that_has_ended() {
         ("done, of what asked nothing", here(), delivered(1), Answer::Ack, "not mine"),
         ("failed", reply, ended(1, State::Failed { at: minutes(1), error: String::new() }), Answer::Ack, "not mine"),
     ] {
-        assert_eq!(said(verdict(&place, answer, &[question], true, at(NOW))), expect, "{name}");
+        assert_eq!(said(verdict(&scene, answer, &[question], true, at(NOW))), expect, "{name}");
     }
     assert!(matches!(verdict(&here(), Answer::Ack, &[], true, at(NOW)), Verdict::NotMine));
     let line = verdict(&here(), LATER, &[waiting(1, 0)], false, at(NOW));

@@ -192,7 +192,7 @@ fn the_admins_hear_once_that_the_only_way_of_a_critical_run_fails() {
     assert!(is_news(one, |_| {}));
     assert!(!is_news(Run { rounds: 1, ..one }, |_| {}), "they heard of the first round");
     assert!(!is_news(one, |claimed| claimed.before.tries.reached = 1), "the person was reached");
-    assert!(!is_news(one, |claimed| claimed.noted = Some("sid".into())), "the platform has it");
+    assert!(!is_news(one, |claimed| claimed.message_id = Some("sid".into())), "the platform has it");
     let normal = |claimed: &mut Claimed| Arc::make_mut(&mut claimed.reminder).priority = Priority::Normal;
     assert!(!is_news(one, normal));
 }

@@ -24,11 +24,42 @@ const WITHDRAWN: u8 = 2;
 /// The end of a lease that another has taken.
 const LOST: i64 = i64::MIN;
 
+/// How a run was noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// Its moment came.
+    Timer,
+    /// The node whose shard it is was late.
+    Peer,
+    /// It was overdue when this node looked.
+    Recovery,
+    /// The safety sweep found it.
+    Fallback,
+    /// An alarm in Redis rang.
+    Redis,
+    /// Somebody asked for it by hand.
+    Manual,
+}
+
+impl Via {
+    /// The metrics' word for it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Timer => "timer",
+            Self::Peer => "peer",
+            Self::Recovery => "recovery",
+            Self::Fallback => "fallback",
+            Self::Redis => "redis",
+            Self::Manual => "manual",
+        }
+    }
+}
+
 /// A claimed occurrence on its way.
 pub(crate) struct Flight {
     pub(crate) claimed: Claimed,
-    /// How it was noticed, for the metrics.
-    pub(crate) via: &'static str,
+    /// How it was noticed.
+    pub(crate) via: Via,
     /// The receiver whose turn it waits for.
     pub(crate) lane: Arc<str>,
     phase: AtomicU8,
@@ -42,7 +73,7 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    pub(crate) fn new(claimed: Claimed, via: &'static str, lane: Arc<str>) -> Arc<Self> {
+    pub(crate) fn new(claimed: Claimed, via: Via, lane: Arc<str>) -> Arc<Self> {
         let lease_until = AtomicI64::new(claimed.lease_until.as_microsecond());
         Arc::new(Self {
             claimed,

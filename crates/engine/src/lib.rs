@@ -67,8 +67,11 @@ mod sweep;
 /// The things that every task of a node has.
 mod node;
 
-/// The parts of an engine, and how they are put together.
+/// The parts of an engine.
 mod parts;
+
+/// How they are put together.
+mod wiring;
 
 /// Starting and stopping.
 mod run;
@@ -91,6 +94,7 @@ pub mod system;
 pub use commands::export;
 pub use commands::{CreateError, Erasure, FoundPage, Here, RESEND_MAX, Resent, Trial, all_right};
 pub use dispatch::standing::{ChannelStanding, ClosedGate};
+pub use inbound::outcome::Outcome;
 pub use inbound::standing::{Link, Receiving};
 pub use inbound::words::{Reply, Written};
 pub use outcomes::Outcomes;

@@ -7,6 +7,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::flight::Via;
+use crate::inbound::outcome::Outcome;
+
 /// The engine's counters. All are cheap to clone and to raise.
 #[derive(Debug, Clone)]
 pub struct Metrics {
@@ -106,7 +109,7 @@ pub struct WatchRunLabels {
 pub struct OccurrenceLabels {
     /// The state it was settled into.
     pub state: &'static str,
-    /// How it was noticed: timer, peer, recovery or fallback.
+    /// How it was noticed.
     pub via: &'static str,
 }
 
@@ -154,13 +157,13 @@ impl Metrics {
         self.attempts.get_or_create(&AttemptLabels { channel: channel.to_owned(), outcome }).inc();
     }
 
-    pub(crate) fn count_occurrence(&self, state: &'static str, via: &'static str) {
-        self.occurrences.get_or_create(&OccurrenceLabels { state, via }).inc();
+    pub(crate) fn count_occurrence(&self, state: &'static str, via: Via) {
+        self.occurrences.get_or_create(&OccurrenceLabels { state, via: via.as_str() }).inc();
     }
 
     /// Counts an event from a platform.
-    pub fn count_inbound(&self, channel: &str, outcome: &'static str) {
-        self.inbound.get_or_create(&AttemptLabels { channel: channel.to_owned(), outcome }).inc();
+    pub fn count_inbound(&self, channel: &str, outcome: Outcome) {
+        self.inbound.get_or_create(&AttemptLabels { channel: channel.to_owned(), outcome: outcome.as_str() }).inc();
     }
 
     pub(crate) fn count_edit(&self, channel: &str, outcome: &'static str) {

@@ -1,8 +1,7 @@
-//! The parts of an engine, and how they are put together.
+//! The parts of an engine.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use punctual_core::alarm::Alarm;
@@ -11,41 +10,30 @@ use punctual_core::clock::{BoxFuture, Clock, Random};
 use punctual_core::model::lateness::Stretch;
 use punctual_core::opinion::Opinion;
 use punctual_core::store::{Store, StoreError};
-use tokio::sync::{Notify, Semaphore};
 
-use crate::alarm::{self, Alarms};
-use crate::claim::Claimer;
+use crate::alarm::Alarms;
 use crate::commands::change::Changer;
-use crate::dispatch::dead::{self, Dead};
+use crate::dispatch::dead::Dead;
 use crate::dispatch::standing::ChannelStanding;
 use crate::dispatch::{Channels, Dispatcher};
-use crate::events::{self, Planner};
+use crate::events::Planner;
 use crate::feeds::FeedsNudge;
-use crate::flight::{Fired, Flights};
 use crate::inbound::edit::Editor;
-use crate::inbound::hold::{Holder, Holds};
+use crate::inbound::outcome::Outcome;
 use crate::inbound::standing::{Receiving, Standings};
 use crate::inbound::take::Taker;
-use crate::inbound::words::{OPINIONS_MAX, Words};
-use crate::journal::{self, Journal};
-use crate::lateness::{self, Lateness};
+use crate::inbound::words::Words;
 use crate::leases::Leases;
-use crate::log::Log;
 use crate::metrics::Metrics;
-use crate::node::{Node, Stop};
-use crate::outage::StoreHealth;
+use crate::node::Node;
 use crate::outcomes::Outcomes;
 use crate::peers::beat::Heartbeat;
-use crate::peers::listen::Listener;
 use crate::peers::{Peers, Standing};
-use crate::search::Indexer;
 use crate::settings::Settings;
-use crate::settle::{Settlements, Settler};
-use crate::subscriptions::Teller;
-use crate::sweep::{overdue, prune};
 use crate::system::Runtime;
 use crate::timer::Timer;
 use crate::watches::Watchers;
+use crate::wiring::wire;
 
 /// The parts that an engine is made of.
 pub struct Parts {
@@ -111,187 +99,7 @@ pub struct Health {
 impl Engine {
     /// Puts an engine together. Nothing fires before [`Engine::start`].
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, channels, clock, random, runtime, settings, alarm, opinion } = parts;
-        let (channels, settings) = (Arc::new(channels), Arc::new(settings));
-        let (timer, peers) = (Arc::new(Timer::new()), Arc::new(Peers::none()));
-        let node = Node {
-            store,
-            health: Arc::new(StoreHealth::new(clock.clone(), timer.clone(), peers.clone())),
-            log: Arc::new(Log::new(clock.clone(), runtime.clone())),
-            journal: Arc::new(Journal::new()),
-            lateness: Arc::new(Lateness::new(settings.node.clone(), clock.now())),
-            outcomes: Arc::default(),
-            metrics: Arc::default(),
-            stop: Stop::new(),
-            clock,
-            settings,
-        };
-        let (flights, fired) = (Arc::new(Flights::new(node.metrics.in_flight.clone())), Arc::new(Fired::default()));
-        let default_channel = node.settings.default_channel.address.channel.clone();
-        let alarms = Arc::new(Alarms::new(alarm, node.clock.clone(), default_channel));
-        let (settlements, receiver) = Settlements::new(node.clone());
-        let (settlements, dead) = (Arc::new(settlements), Arc::new(Dead::default()));
-        let dispatcher = Arc::new(Dispatcher::new(
-            node.clone(),
-            channels.clone(),
-            runtime.clone(),
-            random.clone(),
-            settlements.clone(),
-            dead.clone(),
-            peers.clone(),
-        ));
-        let leases = Arc::new(Leases {
-            node: node.clone(),
-            flights: flights.clone(),
-            settlements: settlements.clone(),
-            peers: peers.clone(),
-        });
-        let holds = Arc::new(Holds::none());
-        let heartbeat = Arc::new(Heartbeat {
-            node: node.clone(),
-            holds: holds.clone(),
-            peers: peers.clone(),
-            timer: timer.clone(),
-            dispatcher: dispatcher.clone(),
-            random: random.clone(),
-            has_told_follows: false.into(),
-        });
-        let planner = Arc::new(Planner {
-            node: node.clone(),
-            timer: timer.clone(),
-            leases: leases.clone(),
-            alarms: alarms.clone(),
-            peers: peers.clone(),
-            nudged: Notify::new(),
-        });
-        let listener = Arc::new(Listener {
-            node: node.clone(),
-            peers: peers.clone(),
-            timer: timer.clone(),
-            leases: leases.clone(),
-            dispatcher: dispatcher.clone(),
-            planner: planner.clone(),
-            runtime: runtime.clone(),
-        });
-        let settler = Settler {
-            node: node.clone(),
-            flights: flights.clone(),
-            timer: timer.clone(),
-            alarms: alarms.clone(),
-            settlements: settlements.clone(),
-            receiver,
-        };
-        let holding = channels.iter().filter(|(_, channel)| channel.holds_unknown());
-        let claimer = Claimer {
-            node: node.clone(),
-            timer: timer.clone(),
-            flights: flights.clone(),
-            fired: fired.clone(),
-            peers: peers.clone(),
-            alarms: alarms.clone(),
-            leases: leases.clone(),
-            dispatcher: dispatcher.clone(),
-            planner: planner.clone(),
-            holding: holding.map(|(name, _)| name.clone()).collect(),
-        };
-        let sweep = overdue::Sweep { node: node.clone(), timer: timer.clone(), flights: flights.clone() };
-        let changer = Arc::new(Changer {
-            node: node.clone(),
-            timer: timer.clone(),
-            leases: leases.clone(),
-            fired,
-            peers: peers.clone(),
-            alarms: alarms.clone(),
-        });
-        let editor = Arc::new(Editor {
-            node: node.clone(),
-            channels: channels.clone(),
-            dispatcher: dispatcher.clone(),
-            runtime: runtime.clone(),
-            n_shown: AtomicUsize::new(0),
-        });
-        let standings = Arc::new(Standings::of(&channels));
-        let words = Arc::new(Words {
-            node: node.clone(),
-            changer: changer.clone(),
-            editor: editor.clone(),
-            opinion,
-            opinions: Arc::new(Semaphore::new(OPINIONS_MAX)),
-            engine: OnceLock::new(),
-        });
-        let taker = Arc::new(Taker {
-            node: node.clone(),
-            changer: changer.clone(),
-            editor: editor.clone(),
-            standings: standings.clone(),
-            timer: timer.clone(),
-            random: random.clone(),
-            runtime: runtime.clone(),
-            words: words.clone(),
-        });
-        let holder = Arc::new(Holder {
-            node: node.clone(),
-            channels: channels.clone(),
-            peers: peers.clone(),
-            holds,
-            standings: standings.clone(),
-            taker: taker.clone(),
-            runtime: runtime.clone(),
-            random: random.clone(),
-        });
-        let mut tasks: Vec<BoxFuture<()>> = vec![
-            Box::pin(settler.run()),
-            Box::pin(dispatcher.clone().run()),
-            Box::pin(claimer.run()),
-            Box::pin(heartbeat.clone().run()),
-            Box::pin(listener.run()),
-            Box::pin(alarm::ring(node.clone(), alarms.clone(), flights.clone(), timer.clone())),
-            Box::pin(alarm::fill(node.clone(), alarms.clone())),
-            Box::pin(alarm::follow(node.clone(), alarms.clone(), peers.clone())),
-            Box::pin(leases.clone().run()),
-            Box::pin(journal::place(node.clone())),
-            Box::pin(journal::tail(node.clone())),
-            Box::pin(sweep.run()),
-            Box::pin(dead::run(node.clone(), dead.clone(), peers.clone())),
-            Box::pin(prune::run(node.clone())),
-            Box::pin(lateness::run(node.clone(), dispatcher.clone())),
-            Box::pin(holder.run()),
-        ];
-        if node.settings.search {
-            tasks.push(Box::pin(Indexer { node: node.clone(), peers: peers.clone() }.run()));
-        }
-        for _ in 0..events::PASSES {
-            tasks.push(Box::pin(planner.clone().run()));
-        }
-        tasks.extend(tellers(&node, &peers, &dispatcher, &channels));
-        let watchers = Watchers::new(&node, &peers, &random);
-        for watcher in watchers.all() {
-            tasks.push(Box::pin(watcher.clone().run()));
-        }
-        let tasks = Mutex::new(tasks);
-        let parts = Wired {
-            node,
-            channels,
-            random,
-            runtime,
-            timer,
-            alarms,
-            peers,
-            dead,
-            dispatcher,
-            changer,
-            planner,
-            editor,
-            taker,
-            words,
-            standings,
-            heartbeat,
-            leases,
-            feeds: Arc::default(),
-            watchers,
-            tasks,
-        };
-        let parts = Arc::new(parts);
+        let parts = Arc::new(wire(parts));
         parts.watchers.belong_to(&parts);
         // The only one who sets it.
         let _ = parts.words.engine.set(Arc::downgrade(&parts));
@@ -371,27 +179,7 @@ impl Engine {
 
     /// Counts a request that says it comes from a channel's platform, and does not prove it; returns how many there were.
     pub fn count_forged(&self, channel: &str) -> u64 {
-        self.parts.node.metrics.count_inbound(channel, "forged");
+        self.parts.node.metrics.count_inbound(channel, Outcome::Forged);
         self.parts.standings.forged(channel)
     }
-}
-
-/// Those who tell the receiver of each subscription.
-fn tellers(
-    node: &Node,
-    peers: &Arc<Peers>,
-    dispatcher: &Arc<Dispatcher>,
-    channels: &BTreeMap<String, Arc<dyn Channel>>,
-) -> Vec<BoxFuture<()>> {
-    let mut tellers: Vec<BoxFuture<()>> = Vec::new();
-    for subscription in node.settings.subscriptions.clone() {
-        let Some(channel) = channels.get(&subscription.to.channel).cloned() else {
-            let (name, channel) = (&subscription.name, &subscription.to.channel);
-            tracing::error!(%name, %channel, "a subscription names a channel that is not there; it is not told");
-            continue;
-        };
-        let (node, peers, dispatcher) = (node.clone(), peers.clone(), dispatcher.clone());
-        tellers.push(Box::pin(Teller { node, peers, dispatcher, channel, subscription }.run()));
-    }
-    tellers
 }

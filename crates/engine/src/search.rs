@@ -55,14 +55,14 @@ impl OwnDuty {
 impl Indexer {
     pub(crate) async fn run(self) {
         let node = &self.node;
-        let mut held = None;
+        let mut own = None;
         while node.pause(AFTER).await {
-            match self.work(&mut held).await {
+            match self.work(&mut own).await {
                 Ok(()) => {}
                 // Another node keeps it.
-                Err(StoreError::LeaseLost) => held = None,
+                Err(StoreError::LeaseLost) => own = None,
                 Err(StoreError::Missing(why)) => {
-                    held = None;
+                    own = None;
                     tracing::warn!("{why}");
                     if !node.pause(LOOK_AGAIN_AFTER).await {
                         return;
@@ -79,14 +79,14 @@ impl Indexer {
     }
 
     /// Brings the index up to date, if it is this node's to keep.
-    async fn work(&self, held: &mut Option<OwnDuty>) -> Result<(), StoreError> {
+    async fn work(&self, own: &mut Option<OwnDuty>) -> Result<(), StoreError> {
         let store = &self.node.store;
-        if held.is_none() {
+        if own.is_none() {
             let Some(duty) = store.take_duty(DUTY, &self.node.settings.node, self.node.now()).await? else {
                 return Ok(());
             };
             let position = duty.position;
-            let taken = held.insert(OwnDuty { duty, position });
+            let taken = own.insert(OwnDuty { duty, position });
             if let Err(error) = store.prepare_search().await {
                 let note = matches!(error, StoreError::Missing(_)).then(|| error.to_string());
                 if note != taken.duty.note {
@@ -98,11 +98,11 @@ impl Indexer {
             taken.duty.note = None;
             self.fill(taken).await?;
         }
-        if let Some(mine) = held {
+        if let Some(mine) = own {
             self.follow(mine).await?;
         }
         if self.peers.is_shared()
-            && let Some(mine) = held.take()
+            && let Some(mine) = own.take()
         {
             store.leave_duty(DUTY, mine.duty.lease).await?;
         }
@@ -110,7 +110,7 @@ impl Indexer {
     }
 
     /// Puts the reminders into the index that were there before it.
-    async fn fill(&self, held: &OwnDuty) -> Result<(), StoreError> {
+    async fn fill(&self, own: &OwnDuty) -> Result<(), StoreError> {
         let store = &self.node.store;
         let mut after = match store.filled().await? {
             Filled::Nothing => None,
@@ -123,7 +123,7 @@ impl Indexer {
             after = ids.last().copied().or(after);
             let filled = ids.last().map_or(Filled::Whole, |last| Filled::To(*last));
             let texts = texts(store, ids).await?;
-            store.index(Index { texts, filled: Some(filled), kept: Some(held.kept(&self.node)) }).await?;
+            store.index(Index { texts, filled: Some(filled), kept: Some(own.kept(&self.node)) }).await?;
             if filled == Filled::Whole {
                 return Ok(());
             }
@@ -133,29 +133,29 @@ impl Indexer {
     }
 
     /// Follows the journal to its end.
-    async fn follow(&self, held: &mut OwnDuty) -> Result<(), StoreError> {
+    async fn follow(&self, own: &mut OwnDuty) -> Result<(), StoreError> {
         let store = &self.node.store;
         store.place().await?;
         while !self.node.stopping() {
             let begun = self.node.clock.run_for();
-            let start = Start::After(held.position);
+            let start = Start::After(own.position);
             let page = store.journal(JournalQuery { kinds: KINDS.to_vec(), ..JournalQuery::new(start, BATCH) }).await?;
-            if page.first > held.position + 1 && page.head > held.position {
+            if page.first > own.position + 1 && page.head > own.position {
                 // Entries were removed before they were read: all is looked at once more.
-                held.position = page.head;
+                own.position = page.head;
                 let again =
-                    Index { filled: Some(Filled::Nothing), kept: Some(held.kept(&self.node)), texts: Vec::new() };
+                    Index { filled: Some(Filled::Nothing), kept: Some(own.kept(&self.node)), texts: Vec::new() };
                 store.index(again).await?;
-                self.fill(held).await?;
+                self.fill(own).await?;
                 continue;
             }
             let ids: BTreeSet<ReminderId> = page.entries.iter().filter_map(retold).collect();
-            let has_moved = page.reached - held.duty.position >= MOVED_MAX;
-            held.position = page.reached;
+            let has_moved = page.reached - own.duty.position >= MOVED_MAX;
+            own.position = page.reached;
             if !ids.is_empty() || has_moved {
                 let texts = texts(store, ids.into_iter().collect()).await?;
-                store.index(Index { texts, filled: None, kept: Some(held.kept(&self.node)) }).await?;
-                held.duty.position = held.position;
+                store.index(Index { texts, filled: None, kept: Some(own.kept(&self.node)) }).await?;
+                own.duty.position = own.position;
             }
             if page.is_last {
                 return Ok(());

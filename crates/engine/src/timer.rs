@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use punctual_core::store::Upcoming;
 use tokio::sync::Notify;
 
+use crate::flight::Via;
 use crate::node::lock;
 
 /// The most instants in memory; later ones stay in the store until their turn comes.
@@ -179,9 +180,9 @@ impl Timer {
         self.lock().backlog
     }
 
-    /// How the backlog was noticed, for the metrics.
-    pub(crate) fn backlog_via(&self) -> &'static str {
-        if self.lock().is_find { "fallback" } else { "recovery" }
+    /// How the backlog was noticed.
+    pub(crate) fn backlog_via(&self) -> Via {
+        if self.lock().is_find { Via::Fallback } else { Via::Recovery }
     }
 
     /// The safety sweep found something overdue.

@@ -517,7 +517,7 @@ pub(crate) static RESPONSE: Table<Response> = Table {
     columns: columns! {
         "reminder_id" Id: r => r.occurrence.reminder.as_bytes(),
         "run" Int: r => r.occurrence.run,
-        "kind" Text: r => r.kind,
+        "kind" Text: r => r.verb.as_str(),
         "at" At: r => r.at,
         "actor" Text: r => r.actor.as_str(),
         "until" At: r => r.until,

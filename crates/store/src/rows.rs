@@ -412,6 +412,8 @@ pub(crate) const ENDED: &str = "o.wake_at is null and o.state <> 'paused'";
 pub(crate) static ENDED_BY_STATE: LazyLock<String> = LazyLock::new(|| state_is(StateKind::is_final));
 /// Whether a run `o` waits for the instant at which it is sent.
 pub(crate) static TO_COME: LazyLock<String> = LazyLock::new(|| state_is(StateKind::is_to_come));
+/// Whether a claim leaves a run `o` alone until its moment.
+pub(crate) static LEFT_ALONE: LazyLock<String> = LazyLock::new(|| state_is(StateKind::is_left_alone));
 
 /// Whether a run `o` is in one of the states of which this is true.
 fn state_is(wanted: fn(StateKind) -> bool) -> String {
@@ -516,11 +518,7 @@ pub(crate) const RESPONSE: &str = "s.reminder_id, s.run, s.kind, s.at, s.actor, 
 pub(crate) fn response<F: Fields>(from: &mut Reader<'_, F>) -> Result<Response, StoreError> {
     Ok(Response {
         occurrence: from.occurrence_id()?,
-        kind: match from.text()? {
-            "ack" => "ack",
-            "snooze" => "snooze",
-            _ => "dismiss",
-        },
+        verb: from.word()?,
         at: from.at()?,
         actor: from.owned()?,
         until: from.maybe_at()?,

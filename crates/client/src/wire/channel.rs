@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::word::SendOutcome;
+
 /// A channel, and how much it may send.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -145,8 +147,8 @@ pub struct Tested {
     pub channel: String,
     /// The address in it.
     pub address: String,
-    /// `sent`, `throttled`, `unavailable`, `refused`, `gone` or `unknown`.
-    pub outcome: Cow<'static, str>,
+    /// `sent`, or why it was not.
+    pub outcome: SendOutcome,
     /// What that means for reminders.
     pub meaning: String,
     /// What the platform said, if it refused.

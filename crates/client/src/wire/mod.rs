@@ -116,6 +116,6 @@ pub use user::{
 };
 pub use watch::{BadRow, RunQuery, TestedRow, Watch, WatchRun, WatchTest, Watches};
 pub use word::{
-    AttemptStatus, GroupMode, MisfirePolicy, OccurrenceState, OnUnknown, Priority, QuietExcept, ReminderStatus,
-    WaitingFor, Word,
+    AttemptStatus, GroupMode, MisfirePolicy, NodeState, OccurrenceState, OnUnknown, Priority, QuietExcept,
+    ReminderStatus, RunState, SendOutcome, WaitingFor, Word,
 };

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::word::NodeState;
+
 /// One running server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -14,7 +16,7 @@ pub struct Node {
     /// Whether it is the one that answers.
     pub this: bool,
     /// `alive`, or `silent` if it has not been heard of for three seconds; after a minute it is forgotten.
-    pub state: Cow<'static, str>,
+    pub state: NodeState,
     /// When it was started.
     pub since: Timestamp,
     /// When it last said that it lives. Where there can be one node only, that is now.

@@ -1,8 +1,10 @@
-//! Watches: standing queries over applications' own tables.
+//! Watches: queries that are asked over and over of applications' own tables.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::word::RunState;
 
 /// A watch: the fields of the config file, without secrets, and how it stands.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -90,8 +92,8 @@ pub struct WatchRun {
     pub run_id: String,
     /// The watch.
     pub watch: String,
-    /// `running`, `done` or `given_up`.
-    pub state: String,
+    /// Whether it goes on, or how it ended.
+    pub state: RunState,
     /// Somebody asked for it.
     pub asked: bool,
     /// It was going when it was asked for; only in the answer to that.

@@ -1,10 +1,13 @@
 //! Words of a fixed list, as they go over the wire.
 
+use punctual_core::channel;
 use punctual_core::group::Mode;
 use punctual_core::invalid::Invalid;
 use punctual_core::occurrence::{self, StateKind, Why};
 use punctual_core::reminder;
+use punctual_core::store;
 use punctual_core::user::Except;
+use punctual_core::watch;
 use punctual_core::words::Words;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -34,6 +37,12 @@ pub type WaitingFor = Word<Why>;
 pub type AttemptStatus = Word<occurrence::AttemptStatus>;
 /// The least priority that may disturb somebody in quiet hours.
 pub type QuietExcept = Word<Except>;
+/// Where a run of a watch stands.
+pub type RunState = Word<watch::RunState>;
+/// Whether a node lives.
+pub type NodeState = Word<store::NodeState>;
+/// What became of one send.
+pub type SendOutcome = Word<channel::SendOutcome>;
 /// Whether the users of a group are asked one after the other or all at once.
 pub type GroupMode = Word<Mode>;
 

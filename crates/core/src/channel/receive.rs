@@ -34,7 +34,7 @@ pub struct Inbound {
     /// When the person did it, where the platform says so under its signature: a press that is older than the last answer is stale, and
     /// words are about nothing that was said after them.
     pub at: Option<Timestamp>,
-    /// The channel's own note for telling this person something. Only the channel reads it.
+    /// What the channel needs to tell this person something. Only the channel reads it.
     pub handle: Handle,
 }
 

@@ -14,7 +14,7 @@ use crate::id::{OccurrenceId, ReminderId, SilenceId};
 use crate::journal::{Data, Entry, Kind, Placed};
 use crate::occurrence::{Escalation, Occurrence, State, StateKind};
 use crate::reminder::{Priority, Reminder};
-use crate::rules::course::{Course, NOT_COUNTED};
+use crate::rules::course::Course;
 use crate::rules::cut_off::cut_off;
 use crate::rules::misfire::left_out;
 use crate::shard::shard_of;
@@ -189,8 +189,7 @@ impl Adoption {
     fn take(&mut self, whole: Whole, overdue: Overdue, now: Timestamp) -> usize {
         let Whole { mut reminder, progress, runs, .. } = whole;
         let n_open = runs.iter().filter(|run| !run.occurrence.state.is_final()).count();
-        let mut course =
-            Course { status: reminder.status, progress, n_open: u32::try_from(n_open).unwrap_or(NOT_COUNTED) };
+        let mut course = Course { status: reminder.status, progress, n_open: u32::try_from(n_open).ok() };
         let (mut n_missed, mut planned) = (0, Vec::new());
         for mut run in runs {
             let occurrence = &mut run.occurrence;

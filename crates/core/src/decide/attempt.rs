@@ -124,7 +124,7 @@ pub fn withdraw(claimed: &Claimed, now: Timestamp) -> Settlement {
     let mut occurrence = claimed.before.clone();
     occurrence.state = match occurrence.state {
         // The platform has the message, so the next node asks about it.
-        State::Processing { lease, sending } if claimed.noted.is_some() => {
+        State::Processing { lease, sending } if claimed.message_id.is_some() => {
             State::Processing { lease: Lease { number: claimed.lease, until: now, ..lease }, sending }
         }
         // The node that it was taken over from is gone, and it must be tried again.
@@ -137,7 +137,7 @@ pub fn withdraw(claimed: &Claimed, now: Timestamp) -> Settlement {
 /// Gives a lease back until `retry_at`, because its turn cannot come before; `why` says so. No attempt is lost.
 pub fn postpone(claimed: &Claimed, retry_at: Timestamp, why: String) -> Settlement {
     let mut settlement = withdraw(claimed, retry_at);
-    if claimed.noted.is_none() {
+    if claimed.message_id.is_none() {
         settlement.occurrence.state = State::PendingRetry { retry_at, error: why, waits_for: None };
     }
     settlement

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use crate::calendars::{Contents, ReadError};
 use crate::clock::later;
-use crate::feed::{Feed, FeedKey, FeedKind, PROBLEMS_MAX};
+use crate::feed::{EVERY, Feed, FeedKey, FeedKind, FeedSettings, PROBLEMS_MAX};
+use crate::group::Shift;
 use crate::journal::{Data, Entry, Kind, Who};
 use crate::writes::Writes;
 
@@ -33,6 +34,22 @@ pub fn calendar_renewed(user: &str, who: Who, now: Timestamp) -> Writes {
 pub fn feed_changed(key: &FeedKey, deleted: bool, who: Who, now: Timestamp) -> Writes {
     let data = Data::Calendar { calendar: name_of(key), deleted, changes: None, problems: Vec::new(), error: None };
     Writes { entries: vec![entry(key, Kind::CalendarChanged, who, data, now)], ..Writes::new(now) }
+}
+
+/// What a group has instead of its old rota.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRota {
+    /// The feed of its calendar, which is read at once; none: it names no calendar any more.
+    pub feed: Option<Feed>,
+    /// Who is on duty: by the old calendar nobody is any more, and the new one has still to be read.
+    pub shifts: Vec<Shift>,
+}
+
+/// A group names the calendar `after`, and its feed has been read from `before`; `None` if all stays as it is.
+pub fn rota_changed(group: &str, before: Option<&str>, after: Option<&str>, now: Timestamp) -> Option<NewRota> {
+    let feed =
+        |source: &str| Feed::new(FeedKey::of_group(group), source.to_owned(), FeedSettings::default(), EVERY, now);
+    (before != after).then(|| NewRota { feed: after.map(feed), shifts: Vec::new() })
 }
 
 /// How many items of a feed were new, changed and gone.
@@ -124,8 +141,6 @@ fn name_of(key: &FeedKey) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feed::FeedSettings;
-
     const MINUTE: u64 = 60;
 
     fn feed() -> Feed {
@@ -173,6 +188,24 @@ mod tests {
                 Contents { wait: asked.map(|asked| Duration::from_secs(asked * MINUTE)), ..Contents::default() };
             let (after, writes) = feed_read(&feed, &contents, vec![], Changes::default(), 0, now);
             assert_eq!((wait(&after, now), writes.entries.len()), (Some(expect), 0), "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_that_names_another_calendar_has_it_read_at_once_and_nobody_on_duty() {
+        let now = Timestamp::UNIX_EPOCH;
+        for (before, after, is_changed) in [
+            (None, None, false),
+            (Some("https://a.example"), Some("https://a.example"), false),
+            (None, Some("https://a.example"), true),
+            (Some("https://a.example"), Some("https://b.example"), true),
+            (Some("https://a.example"), None, true),
+        ] {
+            let changed = rota_changed("on-call", before, after, now);
+            assert_eq!(changed.is_some(), is_changed, "{before:?} {after:?}");
+            let Some(NewRota { feed, shifts }) = changed else { continue };
+            let named = feed.as_ref().map(|feed| (feed.source.as_str(), feed.key.owner.as_str(), feed.next_at));
+            assert_eq!((named, shifts.len()), (after.map(|after| (after, "on-call", Some(now))), 0), "{before:?}");
         }
     }
 

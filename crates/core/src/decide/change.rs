@@ -3,35 +3,26 @@
 //! A store loads a reminder with its open occurrences, calls [`changed`] inside its transaction and writes what comes
 //! back. So every command is decided in one place, whatever the database.
 
-use std::time::Duration;
+use jiff::Timestamp;
 
-use jiff::{SignedDuration, Timestamp};
-
+pub use super::answer::snooze_until;
+pub(crate) use super::answer::{LATE_WINDOW, SNOOZE_MAX};
 use super::family::{self, Kin};
-use super::person::look_again;
 pub use super::resend::Resend;
 pub use super::undo::Cancelled;
-use crate::clock::later;
+pub use super::update::Patch;
+use crate::answer::Verb;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
 use crate::journal::{Data, Ended, Entry, Kind};
 use crate::model::version::Version;
-use crate::occurrence::{Attempt, Escalation, Occurrence, State, StateKind, Tries, Why};
-use crate::reminder::{AckPolicy, Address, Metadata, Misfire, OnUnknown, Priority, Reminder, ReminderStatus};
+use crate::occurrence::{Attempt, Escalation, Occurrence, State, StateKind};
+use crate::reminder::{Reminder, ReminderStatus};
 use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
-use crate::rules::escalate;
-use crate::schedule::Schedule;
 use crate::shard::shard_of;
-use crate::step::Step;
 use crate::store::{By, Response};
 use crate::writes::Writes;
-use crate::zone::Zone;
-
-/// How long a run that has ended can still be put off, if it wanted no answer, or be answered, if nobody did in time.
-pub(crate) const LATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// The furthest a snooze reaches.
-pub(crate) const SNOOZE_MAX: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// A command about one reminder.
 #[derive(Debug, Clone)]
@@ -104,51 +95,6 @@ impl Change {
             Self::AnswerRun { answer, .. } => answer.plain(),
             other => other,
         }
-    }
-}
-
-/// New values for a reminder's fields; `None` leaves a field as it is.
-#[derive(Debug, Clone, Default)]
-#[expect(missing_docs, reason = "the fields are those of Reminder")]
-pub struct Patch {
-    pub name: Option<Option<String>>,
-    pub message: Option<String>,
-    pub schedule: Option<Schedule>,
-    pub timezone: Option<Zone>,
-    pub priority: Option<Priority>,
-    pub to: Option<Vec<Address>>,
-    pub only: Option<bool>,
-    pub ack: Option<Option<AckPolicy>>,
-    pub escalate: Option<Vec<Step>>,
-    pub snooze_allowed: Option<bool>,
-    pub retries_max: Option<u32>,
-    pub misfire: Option<Misfire>,
-    pub on_unknown: Option<OnUnknown>,
-    pub metadata: Option<Metadata>,
-    pub tags: Option<Vec<String>>,
-}
-
-impl Patch {
-    /// Writes the new values over the old ones; returns the names of the fields that had another value.
-    pub fn apply(&self, reminder: &mut Reminder) -> Vec<&'static str> {
-        let mut fields = Vec::new();
-        let mut note = |name, is_changed: bool| fields.extend(is_changed.then_some(name));
-        note("name", set(&mut reminder.name, &self.name));
-        note("message", set(&mut reminder.message, &self.message));
-        note("schedule", set(&mut reminder.schedule, &self.schedule));
-        note("timezone", set(&mut reminder.timezone, &self.timezone));
-        note("priority", set(&mut reminder.priority, &self.priority));
-        note("to", set(&mut reminder.to, &self.to));
-        note("only", set(&mut reminder.only, &self.only));
-        note("ack", set(&mut reminder.ack, &self.ack));
-        note("escalate", set(&mut reminder.escalate, &self.escalate));
-        note("snooze_allowed", set(&mut reminder.snooze_allowed, &self.snooze_allowed));
-        note("max_retries", set(&mut reminder.retries_max, &self.retries_max));
-        note("misfire", set(&mut reminder.misfire, &self.misfire));
-        note("on_unknown", set(&mut reminder.on_unknown, &self.on_unknown));
-        note("metadata", set(&mut reminder.metadata, &self.metadata));
-        note("tags", set(&mut reminder.tags, &self.tags));
-        fields
     }
 }
 
@@ -245,8 +191,8 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
         Change::Pause => work.pause()?,
         Change::Resume => work.resume()?,
         Change::Skip => work.skip()?,
-        Change::Ack => work.answer("ack", by, State::Completed { at: now })?,
-        Change::Dismiss => work.answer("dismiss", by, State::Dismissed { at: now })?,
+        Change::Ack => work.answer(Verb::Ack, by, State::Completed { at: now })?,
+        Change::Dismiss => work.answer(Verb::Dismiss, by, State::Dismissed { at: now })?,
         Change::Snooze { until } => work.snooze(*until, by)?,
         Change::Fire => work.fire()?,
         Change::Update(patch) => work.update(patch)?,
@@ -291,7 +237,7 @@ pub(super) struct Work {
     /// The open runs as they were.
     before: Vec<Occurrence>,
     /// The open runs that the command is not about. They may get other addresses, or another plan of who is asked next.
-    open: Vec<Occurrence>,
+    pub(super) open: Vec<Occurrence>,
     pub(super) last_ended: Option<Occurrence>,
     /// Existing runs, changed.
     pub(super) write: Vec<Occurrence>,
@@ -302,9 +248,9 @@ pub(super) struct Work {
     /// What the journal says that a cancel ended.
     ended: Ended,
     /// The person's answer, if it was one, to each run that it ended.
-    responses: Vec<Response>,
+    pub(super) responses: Vec<Response>,
     /// The reminder's fields that were changed.
-    fields: Vec<&'static str>,
+    pub(super) fields: Vec<&'static str>,
     /// The run that an answer is meant for; none other is touched.
     pub(super) only_run: Option<u32>,
     pub(super) now: Timestamp,
@@ -318,7 +264,7 @@ impl Work {
         last_ended: Option<Occurrence>,
         now: Timestamp,
     ) -> Self {
-        let n_open = u32::try_from(open.len()).unwrap_or(u32::MAX);
+        let n_open = u32::try_from(open.len()).ok();
         Self {
             course: Course { status: reminder.status, progress, n_open },
             reminder,
@@ -392,17 +338,15 @@ impl Work {
                 self.open.push(occurrence);
                 continue;
             }
-            let carries = self.course.progress.series.carried_by == Some(occurrence.id.run);
             if occurrence.due_at > self.now || !recurring {
                 occurrence.state = State::Scheduled;
             } else {
                 // A series that was stopped on purpose goes on with its next run, not with what it slept through.
                 occurrence.state = State::Missed { at: self.now };
-                if carries {
-                    let Reminder { schedule, timezone, .. } = &self.reminder;
-                    let is_last = self.course.is_counted_out(&self.reminder);
-                    let next = schedule.next_after(timezone, self.now).filter(|_| !is_last);
-                    self.plan(next);
+                self.course.count_unsent(StateKind::Missed);
+                if self.course.is_carried_by(occurrence.id.run) {
+                    let next = self.course.next_from(&self.reminder, self.now);
+                    self.insert.extend(self.course.plan(&self.reminder, next));
                 }
             }
             self.write.push(occurrence);
@@ -415,8 +359,8 @@ impl Work {
         if !self.reminder.schedule.is_recurring() {
             return Err(not_now("it has a single run; cancel it instead"));
         }
-        let carrier = self.course.progress.series.carried_by;
-        let Some(mut occurrence) = self.take(|o| Some(o.id.run) == carrier) else {
+        let series = self.course.progress.series;
+        let Some(mut occurrence) = self.take(|o| series.is_carried_by(o.id.run)) else {
             return Err(not_now("no run is planned that could be skipped"));
         };
         if matches!(occurrence.state, State::Processing { .. }) {
@@ -427,133 +371,6 @@ impl Work {
         }
         occurrence.state = State::Cancelled { at: self.now };
         self.go_on(&occurrence);
-        self.write.push(occurrence);
-        Ok(())
-    }
-
-    fn answer(&mut self, kind: &'static str, by: &By, state: State) -> Result<(), Refused> {
-        let asked = self.take_asked().or_else(|| self.take_put_off()).or_else(|| self.take_unanswered());
-        let Some(mut occurrence) = asked else {
-            return Err(self.no_question());
-        };
-        occurrence.state = state.clone();
-        self.respond(&occurrence, kind, by, None);
-        // An interval counted from the answer goes on from here.
-        self.go_on(&occurrence);
-        self.write.push(occurrence);
-        if self.reminder.escalates.is_some() {
-            // Every run of a reminder in another's place asks the same, also one that was fired by hand.
-            self.only_run = None;
-            self.answer_as(kind, &state, false, by);
-        }
-        Ok(())
-    }
-
-    /// Takes the answer of somebody else who was asked. A run that has not reached its person is cancelled, unless it is the one that all of
-    /// them were asked about (`is_own`).
-    pub(super) fn answer_as(&mut self, kind: &'static str, state: &State, is_own: bool, by: &By) {
-        for mut occurrence in std::mem::take(&mut self.open) {
-            if self.only_run.is_some_and(|run| run != occurrence.id.run) {
-                self.open.push(occurrence);
-                continue;
-            }
-            if is_own || occurrence.tries.reached > 0 {
-                occurrence.state = state.clone();
-                self.respond(&occurrence, kind, by, None);
-                self.go_on(&occurrence);
-            } else {
-                occurrence.state = State::Cancelled { at: self.now };
-            }
-            self.write.push(occurrence);
-        }
-        if self.write.is_empty()
-            && let Some(mut late) = self.take_unanswered()
-        {
-            late.state = state.clone();
-            self.respond(&late, kind, by, None);
-            self.write.push(late);
-        }
-    }
-
-    /// Ends the open runs because nobody has to be asked any more: those that have not reached their person, and the others if
-    /// `also_reached`.
-    pub(super) fn withdraw(&mut self, also_reached: bool) {
-        let at = self.now;
-        for mut occurrence in std::mem::take(&mut self.open) {
-            occurrence.state = match occurrence.tries.reached {
-                0 => State::Cancelled { at },
-                _ if also_reached => State::Dismissed { at },
-                _ => {
-                    self.open.push(occurrence);
-                    continue;
-                }
-            };
-            self.write.push(occurrence);
-        }
-    }
-
-    /// The existing runs that were changed.
-    pub(super) fn written(&self) -> Vec<Occurrence> {
-        self.write.clone()
-    }
-
-    pub(super) fn snooze(&mut self, until: Timestamp, by: &By) -> Result<(), Refused> {
-        if !self.reminder.snooze_allowed {
-            return Err(not_now("it cannot be put off: snooze_allowed is false"));
-        }
-        if self.course.status == ReminderStatus::Cancelled {
-            return Err(not_now("it is cancelled"));
-        }
-        if until <= self.now {
-            return Err(Invalid::new("until", "is not in the future").into());
-        }
-        if until.duration_since(self.now) > SNOOZE_MAX {
-            return Err(Invalid::new("until", "is more than a year ahead; cancel it and make a new one").into());
-        }
-        let recently =
-            |o: &Occurrence, now: Timestamp| matches!(o.state, State::Delivered { at } if is_within(at, now));
-        let (now, only_run) = (self.now, self.only_run);
-        let is_meant = |o: &Occurrence| only_run.is_none_or(|run| run == o.id.run);
-        let delivered = |o: &mut Occurrence| is_meant(o) && recently(o, now);
-        let occurrence = self
-            .take_asked()
-            .or_else(|| self.last_ended.take_if(delivered))
-            .or_else(|| self.take(|o| o.state.kind().is_to_come() && is_meant(o)));
-        let Some(mut occurrence) = occurrence else {
-            if self.open.iter().any(|o| is_meant(o) && matches!(o.state, State::Processing { .. })) {
-                return Err(Refused::SendBegun);
-            }
-            return Err(self.no_question());
-        };
-        let is_unmoved = occurrence.state == State::Scheduled && occurrence.moved_from().is_none();
-        if is_unmoved && until <= occurrence.due_at {
-            let problem = format!("is not after its next run at {}; a snooze puts off", occurrence.due_at);
-            return Err(Invalid::new("until", problem).into());
-        }
-        // It may be sooner than an earlier snooze or the end of quiet hours, and never sooner than what was asked for at first.
-        if until < occurrence.made_for {
-            let problem =
-                format!("is before the instant this run was made for, {}; a snooze puts off", occurrence.made_for);
-            return Err(Invalid::new("until", problem).into());
-        }
-        if matches!(occurrence.state, State::Scheduled | State::Waiting { .. }) {
-            // The series goes on where it would have: a snooze moves this run alone.
-            self.go_on(&occurrence);
-        }
-        if self.course.status == ReminderStatus::Completed {
-            self.course.status = ReminderStatus::Active;
-        }
-        if matches!(occurrence.state, State::Processing { .. }) {
-            // It is being asked again just now. If that arrives, what is said later must not look like a repeat of it.
-            occurrence.tries.reached += 1;
-        }
-        occurrence.due_at = until;
-        occurrence.state = State::Snoozed;
-        // The plan begins anew when it comes again.
-        occurrence.escalation = None;
-        occurrence.at_once = false;
-        occurrence.tries = Tries { asks: 0, rounds: 0, position: 0, ..occurrence.tries };
-        self.respond(&occurrence, "snooze", by, Some(until));
         self.write.push(occurrence);
         Ok(())
     }
@@ -570,111 +387,12 @@ impl Work {
         Ok(())
     }
 
-    fn update(&mut self, patch: &Patch) -> Result<(), Refused> {
-        if self.course.status == ReminderStatus::Cancelled {
-            return Err(not_now("it is cancelled; make a new one"));
-        }
-        if patch.schedule.is_some() && self.reminder.escalates.is_some() {
-            let problem = "cannot be changed: it asks about a run of another reminder; snooze it instead";
-            return Err(Invalid::new("schedule", problem).into());
-        }
-        let recurring = self.reminder.schedule.is_recurring();
-        // The instant of a single reminder is fixed; only a rule about local time moves with the zone.
-        let replan = patch.schedule.is_some() || (patch.timezone.is_some() && recurring);
-        let addresses = |reminder: &Reminder| (reminder.to.clone(), reminder.only);
-        let before = addresses(&self.reminder);
-        let escalated = self.reminder.escalate.clone();
-        let tags = self.reminder.tags.clone();
-        self.fields = patch.apply(&mut self.reminder);
-        self.reminder.validate()?;
-        if escalated != self.reminder.escalate {
-            self.plan_escalations();
-        }
-        if replan {
-            self.replan()?;
-        }
-        if before != addresses(&self.reminder) {
-            self.readdress();
-        }
-        if tags != self.reminder.tags {
-            self.unsilence();
-        }
-        Ok(())
-    }
-
-    /// Lets every open run forget what it knows of the old addresses.
-    fn readdress(&mut self) {
-        self.write.iter_mut().for_each(Occurrence::readdress);
-        self.open.iter_mut().for_each(Occurrence::readdress);
-    }
-
-    /// Lets the runs that wait for an answer follow a changed plan, unless others have been asked already. A run that is just being sent
-    /// goes on with the old one.
-    fn plan_escalations(&mut self) {
-        let first = escalate::steps(&self.reminder, &[]).first().map(|step| step.after);
-        for occurrence in &mut self.open {
-            let waits = matches!(occurrence.state, State::AwaitingAck { .. } | State::PendingRetry { .. });
-            if waits && !matches!(occurrence.escalation, Some(Escalation::Asked { .. })) {
-                let at = first.map(|after| later(occurrence.due_at, after).max(self.now));
-                occurrence.escalation = at.map(|at| Escalation::Planned { at });
-            }
-        }
-    }
-
-    /// Looks again at every open run that waits because of a silence: that may not be for the new tags.
-    fn unsilence(&mut self) {
-        let ack_timeout = self.reminder.ack.as_ref().map(|ack| ack.timeout);
-        for occurrence in self.open.iter_mut().filter(|o| o.state.waits_for() == Some(Why::Silenced)) {
-            look_again(occurrence, ack_timeout, self.now);
-        }
-    }
-
-    /// Plans the series anew from its changed rule. A run that is under way, or that its person has put off, stays.
-    fn replan(&mut self) -> Result<(), Refused> {
-        let reminder = &self.reminder;
-        let Some(due_at) = reminder.schedule.first_after(&reminder.timezone, self.now) else {
-            return Err(Invalid::new("schedule", "is never due: every instant of it has passed").into());
-        };
-        let recurring = reminder.schedule.is_recurring();
-        let paused = self.course.status == ReminderStatus::Paused;
-        let carrier = self.course.progress.series.carried_by;
-        let planned = self.take(|o| {
-            matches!(o.state, State::Unplanned { .. } | State::Scheduled | State::Waiting { .. } | State::Paused)
-                && (carrier.is_none() || carrier == Some(o.id.run))
-        });
-        if let Some(mut occurrence) = planned {
-            occurrence.due_at = due_at;
-            occurrence.made_for = due_at;
-            if occurrence.state != State::Paused {
-                // Its old instant counts no more, and it waits for nothing.
-                occurrence.state = State::Scheduled;
-            }
-            self.course.progress.series.carried_by = recurring.then_some(occurrence.id.run);
-            self.write.push(occurrence);
-        } else {
-            let id = self.course.next_run(&self.reminder);
-            self.course.progress.series.carried_by = recurring.then_some(id.run);
-            let mut occurrence = Occurrence::scheduled(id, due_at);
-            if paused {
-                occurrence.state = State::Paused;
-            } else {
-                self.course.status = ReminderStatus::Active;
-            }
-            self.insert.push(occurrence);
-        }
-        // A changed rule counts its runs from here.
-        self.course.progress.series.planned = 1;
-        Ok(())
-    }
-
     /// The writes: the runs that changed, and the reminder, which is over when no run of it is open.
     pub(super) fn writes(&mut self, by: &By) -> Writes {
         let mut writes = Writes::new(self.now);
         let shard = shard_of(&self.reminder.user);
-        self.course.n_open = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
-        for occurrence in self.write.iter().chain(&self.insert) {
-            self.course.n_open += u32::from(!occurrence.state.is_final());
-        }
+        let also_open = self.write.iter().chain(&self.insert).filter(|occurrence| !occurrence.state.is_final());
+        self.course.n_open = u32::try_from(self.open.len() + also_open.count()).ok();
         // A run that was sent and has now ended, by an answer or with its reminder, is the last thing that became of it.
         if let Some(sent) = self.write.iter().rfind(|occurrence| occurrence.tries.reached > 0) {
             self.course.progress.tally.last_status = Some(sent.state.kind());
@@ -753,75 +471,14 @@ impl Work {
     }
 
     /// Plans the next run if `occurrence` carries the series.
-    fn go_on(&mut self, occurrence: &Occurrence) {
-        self.insert.extend(self.course.go_on(&self.reminder, occurrence, occurrence.due_at, self.now));
+    pub(super) fn go_on(&mut self, occurrence: &Occurrence) {
+        let Occurrence { id, due_at, state, .. } = occurrence;
+        self.insert.extend(self.course.go_on(&self.reminder, id.run, *due_at, state, self.now));
     }
 
-    fn plan(&mut self, next: Option<Timestamp>) {
-        self.insert.extend(self.course.plan(&self.reminder, next));
-    }
-
-    fn respond(&mut self, occurrence: &Occurrence, kind: &'static str, by: &By, until: Option<Timestamp>) {
-        self.responses.push(Response {
-            occurrence: occurrence.id,
-            kind,
-            at: self.now,
-            actor: by.who.name().to_owned(),
-            until,
-            snooze_minutes: until.map(|until| minutes_between(self.now, until)),
-            user: by.answers_as(&self.reminder.user),
-            said: by.said.clone(),
-        });
-    }
-
-    /// The earliest occurrence whose person has been asked; also while it is being asked again.
-    fn take_asked(&mut self) -> Option<Occurrence> {
-        let wants_answer = self.reminder.ack.is_some();
-        let only_run = self.only_run;
-        self.take(|o| match o.state {
-            _ if only_run.is_some_and(|run| run != o.id.run) => false,
-            State::AwaitingAck { .. } => true,
-            State::Processing { .. } | State::PendingRetry { .. } => wants_answer && o.tries.reached > 0,
-            _ => false,
-        })
-    }
-
-    /// The earliest occurrence whose person was asked and said "later": it may be done sooner.
-    fn take_put_off(&mut self) -> Option<Occurrence> {
-        let (wants_answer, only_run) = (self.reminder.ack.is_some(), self.only_run);
-        self.take(|o| {
-            let is_meant = only_run.is_none_or(|run| run == o.id.run);
-            is_meant && wants_answer && o.state == State::Snoozed && o.tries.reached > 0
-        })
-    }
-
-    /// The last occurrence that has ended, if nobody answered it in time: a late answer counts for a day.
-    fn take_unanswered(&mut self) -> Option<Occurrence> {
-        let (now, only_run) = (self.now, self.only_run);
-        self.last_ended.take_if(|o| {
-            let is_meant = only_run.is_none_or(|run| run == o.id.run);
-            is_meant && matches!(o.state, State::Unanswered { at } if is_within(at, now))
-        })
-    }
-
-    fn take(&mut self, wanted: impl Fn(&Occurrence) -> bool) -> Option<Occurrence> {
+    pub(super) fn take(&mut self, wanted: impl Fn(&Occurrence) -> bool) -> Option<Occurrence> {
         let index = self.open.iter().position(wanted)?;
         Some(self.open.remove(index))
-    }
-
-    fn no_question(&self) -> Refused {
-        if self.reminder.ack.is_none() {
-            return not_now("it asks for no answer: require_ack is false");
-        }
-        if self.only_run.is_some() {
-            return not_now("this run awaits no answer any more");
-        }
-        match &self.last_ended {
-            Some(last) if self.open.is_empty() => {
-                not_now(&format!("no answer is awaited; the last run is {}", last.state.kind()))
-            }
-            _ => not_now("no answer is awaited yet"),
-        }
     }
 
     pub(super) fn must_be(&self, wanted: ReminderStatus) -> Result<(), Refused> {
@@ -830,19 +487,8 @@ impl Work {
     }
 }
 
-/// Whether a run that ended at `at` can still be put off or answered.
-fn is_within(at: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(at) <= LATE_WINDOW
-}
-
 pub(super) fn not_now(why: &str) -> Refused {
     Refused::NotNow(why.to_owned())
-}
-
-fn set<T: Clone + PartialEq>(field: &mut T, value: &Option<T>) -> bool {
-    let Some(value) = value.as_ref().filter(|value| **value != *field) else { return false };
-    *field = value.clone();
-    true
 }
 
 /// The kind of the entry that an answer is.
@@ -852,15 +498,4 @@ fn kind_of(answer: &Change) -> Kind {
         Change::Snooze { .. } => Kind::Snoozed,
         _ => Kind::Dismissed,
     }
-}
-
-/// How many minutes lie between, to the nearest: a few milliseconds pass between a request and its transaction.
-fn minutes_between(now: Timestamp, until: Timestamp) -> u32 {
-    let seconds = until.duration_since(now).as_secs().max(0);
-    u32::try_from((seconds + 30) / 60).unwrap_or(u32::MAX)
-}
-
-/// The instant `minutes` from `now`, for a snooze.
-pub fn snooze_until(now: Timestamp, minutes: u64) -> Timestamp {
-    later(now, Duration::from_secs(minutes.saturating_mul(60)))
 }

@@ -61,7 +61,7 @@ pub enum TooEarly {
 }
 
 impl Found {
-    /// Drops the runs that must be left alone until their moment: only what is to be sent at an instant is taken ahead of it.
+    /// Drops the runs that must be left alone until their moment ([`StateKind::is_left_alone`]).
     pub fn leave_early(&mut self, claim: &Claim) -> TooEarly {
         let n_found = self.due.len() + self.unreadable.len();
         let n_due = self.due.len();
@@ -84,7 +84,7 @@ impl Found {
 
 impl Due {
     fn is_early(&self, now: Timestamp) -> bool {
-        self.wake_at > now && matches!(self.occurrence.state, State::Processing { .. } | State::AwaitingAck { .. })
+        self.wake_at > now && self.occurrence.state.kind().is_left_alone()
     }
 }
 
@@ -108,8 +108,8 @@ pub struct Known {
 pub struct Locked {
     /// The reminder as it is now.
     pub known: Known,
-    /// How many of its runs have not ended.
-    pub n_open: u32,
+    /// How many of its runs have not ended; `None`: nobody has counted.
+    pub n_open: Option<u32>,
     /// Its person cannot be changed either.
     pub has_person: bool,
 }
@@ -355,7 +355,7 @@ impl<'a> Work<'a> {
         let mut before = due.occurrence;
         before.escalation = escalate::planned(&before, &known.reminder, &known.person, self.claim.now);
         // The platform has it: this lease goes on with the same attempt.
-        let noted = before.state.sending().filter(|_| is_followed).and_then(|sending| sending.message_id.clone());
+        let message_id = before.state.sending().filter(|_| is_followed).and_then(|sending| sending.message_id.clone());
         if !is_followed {
             self.cut_off(&before, &known.reminder.user);
         }
@@ -369,7 +369,7 @@ impl<'a> Work<'a> {
             holds_unknown: self.claim.holds_at(&route, position),
             route,
             position,
-            noted,
+            message_id,
             before,
         };
         let mut leased = claimed.before.clone();
@@ -380,7 +380,7 @@ impl<'a> Work<'a> {
             sending: Sending {
                 to: claimed.to().clone(),
                 since: self.claim.now,
-                message_id: claimed.noted.clone(),
+                message_id: claimed.message_id.clone(),
                 readdressed: false,
             },
         };
@@ -403,7 +403,8 @@ impl<'a> Work<'a> {
         let was_due_at = std::mem::replace(&mut run.due_at, due_at);
         run.state = state;
         let course = course(&mut self.courses, reminder, locked);
-        let next = if moves_on { course.go_on(reminder, &run, was_due_at, self.claim.now) } else { None };
+        let next =
+            if moves_on { course.go_on(reminder, run.id.run, was_due_at, &run.state, self.claim.now) } else { None };
         let mut to_come: Vec<Timestamp> = self.writes.change(run, shard_of(&reminder.user)).into_iter().collect();
         to_come.extend(next.and_then(|next| self.writes.plan(next, reminder)));
         // A timer elsewhere has one moment of a reminder: the first.
@@ -454,10 +455,9 @@ impl<'a> Work<'a> {
         let mut planned = Vec::new();
         if is_missed && course.is_carried_by(id.run) {
             planned = course.pass(reminder, also_missed, n_more_missed, next, now);
-        } else if course.is_carried_by(id.run) {
+        } else {
             // An interval that is counted from the answer goes on when no answer came, too.
-            let next = course.next_after(reminder, id.run, run.due_at, &run.state, now).flatten();
-            planned.extend(course.plan(reminder, next));
+            planned.extend(course.go_on(reminder, id.run, run.due_at, &run.state, now));
         }
         self.writes.change(run, shard_of(&reminder.user));
         for run in planned {
@@ -480,10 +480,9 @@ impl<'a> Work<'a> {
             let course = course(&mut self.courses, reminder, locked);
             course.end_one();
             let failed = State::Failed { at: now, error: String::new() };
-            if let Some(next) = course.next_after(reminder, id.run, now, &failed, now) {
-                let planned = course.plan(reminder, next).and_then(|next| self.writes.plan(next, reminder));
-                self.claims.next_runs.extend(planned.map(|at| NextRun::of(reminder, at)));
-            }
+            let next = course.go_on(reminder, id.run, now, &failed, now);
+            let planned = next.and_then(|next| self.writes.plan(next, reminder));
+            self.claims.next_runs.extend(planned.map(|at| NextRun::of(reminder, at)));
         }
         self.writes.set_aside.push((id, error));
     }

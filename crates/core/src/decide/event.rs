@@ -72,8 +72,8 @@ pub struct Around {
     pub groups: Vec<Group>,
     /// The zones of their people.
     pub zones: HashMap<String, Zone>,
-    /// The reminders of their slots.
-    pub held: HashMap<ReminderId, Linked>,
+    /// The reminders of their slots, locked.
+    pub linked: HashMap<ReminderId, Linked>,
 }
 
 /// A reminder of an event, locked.
@@ -332,16 +332,16 @@ pub fn planned(loaded: Vec<Loaded>, mut around: Around, n_max: usize, by: &ByPla
     let mut planned = PlannedEvents::default();
     let mut writes = Writes::new(by.now);
     let mut n_left = n_max;
-    let mut held = std::mem::take(&mut around.held);
+    let mut linked = std::mem::take(&mut around.linked);
     for loaded in loaded {
         if n_left == 0 {
             planned.is_unfinished = true;
             break;
         }
         let reminders = loaded.links.iter().map(|link| link.reminder);
-        let held = reminders.filter_map(|id| Some((id, held.remove(&id)?))).collect();
+        let linked = reminders.filter_map(|id| Some((id, linked.remove(&id)?))).collect();
         let mut work = Plan::new(&around, by, n_left);
-        work.plan(loaded, held);
+        work.plan(loaded, linked);
         let Plan { done, writes: one, next_runs, busy, n_left: left, .. } = work;
         n_left = left;
         writes.add(one);
@@ -418,17 +418,17 @@ impl<'a> Plan<'a> {
         Self { around, by, n_left, done, writes, next_runs: Vec::new(), busy: Vec::new() }
     }
 
-    fn plan(&mut self, loaded: Loaded, mut held: HashMap<ReminderId, Linked>) {
+    fn plan(&mut self, loaded: Loaded, mut linked: HashMap<ReminderId, Linked>) {
         let Loaded { event, stands, asked_at, links } = loaded;
         self.done.key.clone_from(&stands.key);
         let now = self.by.now;
         let event = match event {
             Ok(event) => event,
-            Err(_) if stands.removed => return self.remove(stands, links, held),
+            Err(_) if stands.removed => return self.remove(stands, links, linked),
             Err(error) => return self.fail(stands, error),
         };
         if stands.removed {
-            return self.remove(stands, links, held);
+            return self.remove(stands, links, linked);
         }
         let event = match self.check_instances(event) {
             Ok(event) => event,
@@ -442,8 +442,8 @@ impl<'a> Plan<'a> {
             zone: &by.zone,
             planned_until: stands.planned_until,
         };
-        let linked = links.iter().map(|link| link.slot.instance.clone()).filter(|name| !name.is_empty()).collect();
-        let mut wants = match wanted(&event, around, &linked, now) {
+        let instances = links.iter().map(|link| link.slot.instance.clone()).filter(|name| !name.is_empty()).collect();
+        let mut wants = match wanted(&event, around, &instances, now) {
             Ok(wants) => wants,
             Err(invalid) => return self.fail(stands, invalid.to_string()),
         };
@@ -453,8 +453,8 @@ impl<'a> Plan<'a> {
         let mut writes = Todo { plan: Vec::new() };
         for link in links {
             let want = slots.remove(&link.slot);
-            let held = held.remove(&link.reminder);
-            if let Err(invalid) = self.look(&wants, link, held, want, since, &mut writes) {
+            let linked = linked.remove(&link.reminder);
+            if let Err(invalid) = self.look(&wants, link, linked, want, since, &mut writes) {
                 return self.fail(stands, invalid.to_string());
             }
         }
@@ -510,49 +510,49 @@ impl<'a> Plan<'a> {
         &mut self,
         wants: &Wanted<'_>,
         link: Link,
-        held: Option<Linked>,
+        linked: Option<Linked>,
         want: Option<Want>,
         since: Timestamp,
         todo: &mut Todo,
     ) -> Result<(), Invalid> {
         let now = self.by.now;
         let is_invited = || wants.is_invited(&link.slot.user, link.due_at);
-        let standing = held.as_ref().map_or(Standing::Ended, Linked::standing);
+        let standing = linked.as_ref().map_or(Standing::Ended, Linked::standing);
         let is_ahead = |want: &Want| want.due_at > since || want.is_late;
         let is_same = |want: &Want| want.due_at == link.due_at;
         let make = |want: &Want, todo: &mut Todo| -> Result<(), Invalid> {
             todo.plan.push(Do::Make(link.slot.clone(), wants.draft(&link.slot, want)?, want.due_at));
             Ok(())
         };
-        match (standing, held, want) {
-            (Standing::Untouched, Some(held), Some(want)) if is_same(&want) || is_ahead(&want) => {
+        match (standing, linked, want) {
+            (Standing::Untouched, Some(linked), Some(want)) if is_same(&want) || is_ahead(&want) => {
                 let draft = wants.draft(&link.slot, &want)?;
-                todo.plan.push(Do::Change(link, Box::new(held), draft, want.due_at));
+                todo.plan.push(Do::Change(link, Box::new(linked), draft, want.due_at));
             }
-            (Standing::Retrying, Some(held), Some(want)) if is_same(&want) => {
-                todo.plan.push(Do::Release(Box::new(held)))
+            (Standing::Retrying, Some(linked), Some(want)) if is_same(&want) => {
+                todo.plan.push(Do::Release(Box::new(linked)))
             }
-            (Standing::Untouched | Standing::Retrying, Some(held), want) => {
-                todo.plan.push(Do::Withdraw(link.slot.clone(), Box::new(held)));
+            (Standing::Untouched | Standing::Retrying, Some(linked), want) => {
+                todo.plan.push(Do::Withdraw(link.slot.clone(), Box::new(linked)));
                 if let Some(want) = want.filter(is_ahead) {
                     make(&want, todo)?;
                 }
             }
-            (Standing::Seen, Some(held), want) => {
+            (Standing::Seen, Some(linked), want) => {
                 todo.plan.push(match is_invited() {
-                    true => Do::Release(Box::new(held)),
-                    false => Do::Withdraw(link.slot.clone(), Box::new(held)),
+                    true => Do::Release(Box::new(linked)),
+                    false => Do::Withdraw(link.slot.clone(), Box::new(linked)),
                 });
                 if let Some(want) = want.filter(|want| !is_same(want) && is_ahead(want)) {
                     make(&want, todo)?;
                 }
             }
             (Standing::Busy, _, Some(want)) if is_same(&want) => self.done.n_planned += 1,
-            (Standing::Busy, Some(held), want) => {
+            (Standing::Busy, Some(linked), want) => {
                 // Its person is just being asked once more, which nothing here is about.
-                let is_asked = held.open.iter().all(|run| run.tries.reached > 0) && is_invited();
+                let is_asked = linked.open.iter().all(|run| run.tries.reached > 0) && is_invited();
                 if !is_asked || want.is_some() {
-                    self.wait_for(held.reminder.id);
+                    self.wait_for(linked.reminder.id);
                 }
             }
             (Standing::Refused, _, _) if is_invited() => {}
@@ -569,14 +569,14 @@ impl<'a> Plan<'a> {
     }
 
     /// Withdraws all reminders of an event that somebody removed; the event is gone with the last of them.
-    fn remove(&mut self, stands: Stands, links: Vec<Link>, mut held: HashMap<ReminderId, Linked>) {
+    fn remove(&mut self, stands: Stands, links: Vec<Link>, mut linked: HashMap<ReminderId, Linked>) {
         let mut todo = Todo { plan: Vec::new() };
         for link in links {
-            match held.remove(&link.reminder) {
-                Some(held) => match held.standing() {
-                    Standing::Busy => self.wait_for(held.reminder.id),
+            match linked.remove(&link.reminder) {
+                Some(linked) => match linked.standing() {
+                    Standing::Busy => self.wait_for(linked.reminder.id),
                     Standing::Ended | Standing::Refused => self.writes.event.unlinked.push(link.slot),
-                    _ => todo.plan.push(Do::Withdraw(link.slot, Box::new(held))),
+                    _ => todo.plan.push(Do::Withdraw(link.slot, Box::new(linked))),
                 },
                 None => self.writes.event.unlinked.push(link.slot),
             }
@@ -626,9 +626,9 @@ impl<'a> Plan<'a> {
             }
             match task {
                 Do::Make(slot, draft, due_at) => self.make(slot, draft, due_at),
-                Do::Change(link, held, draft, due_at) => self.change(link, *held, draft, due_at),
-                Do::Withdraw(slot, held) => self.withdraw(slot, *held),
-                Do::Release(held) => self.release(*held),
+                Do::Change(link, linked, draft, due_at) => self.change(link, *linked, draft, due_at),
+                Do::Withdraw(slot, linked) => self.withdraw(slot, *linked),
+                Do::Release(linked) => self.release(*linked),
             }
         }
     }
@@ -648,10 +648,10 @@ impl<'a> Plan<'a> {
     }
 
     /// Changes a reminder that nobody has seen, and moves its run.
-    fn change(&mut self, link: Link, held: Linked, draft: Reminder, due_at: Timestamp) {
+    fn change(&mut self, link: Link, linked: Linked, draft: Reminder, due_at: Timestamp) {
         self.done.n_planned += 1;
         let (now, is_moved) = (self.by.now, due_at != link.due_at);
-        let Linked { mut reminder, progress, open, .. } = held;
+        let Linked { mut reminder, progress, open, .. } = linked;
         let (was, event) = (reminder.clone(), draft.event.clone());
         let mut fields = patch(draft, is_moved).apply(&mut reminder);
         if reminder.event != event {
@@ -716,8 +716,8 @@ impl<'a> Plan<'a> {
     }
 
     /// Ends a reminder, and with it the questions of those who were asked in its person's place.
-    fn withdraw(&mut self, slot: Slot, held: Linked) {
-        let Linked { reminder, progress, open, family, .. } = held;
+    fn withdraw(&mut self, slot: Slot, linked: Linked) {
+        let Linked { reminder, progress, open, family, .. } = linked;
         if let Err(Refused::OtherBegun(begun)) = family::may_cancel(&family) {
             begun.into_iter().for_each(|id| self.wait_for(id));
             return;
@@ -743,17 +743,17 @@ impl<'a> Plan<'a> {
     }
 
     /// Lets the runs of a reminder go on that waited until their event was planned.
-    fn release(&mut self, held: Linked) {
+    fn release(&mut self, linked: Linked) {
         self.done.n_planned += 1;
-        let shard = shard_of(&held.reminder.user);
-        for before in held.open {
+        let shard = shard_of(&linked.reminder.user);
+        for before in linked.open {
             let mut run = before.clone();
-            free(&mut run, &held.reminder, self.by.now);
+            free(&mut run, &linked.reminder, self.by.now);
             if run == before {
                 self.look_again_at(&run, shard);
             } else {
                 let wake_at = self.writes.change(run, shard);
-                self.next_runs.extend(wake_at.map(|at| NextRun::of(&held.reminder, at)));
+                self.next_runs.extend(wake_at.map(|at| NextRun::of(&linked.reminder, at)));
             }
         }
     }

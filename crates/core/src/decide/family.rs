@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::change::{Change, Loaded, Refused, Work};
+use crate::answer::Verb;
 use crate::escalate::{Told, answered};
 use crate::id::{OccurrenceId, ReminderId};
 use crate::journal::Who;
@@ -117,8 +118,8 @@ pub(super) fn spread(
     let mut writes = Writes::new(by.now);
     let about = named.escalates.or(run);
     let did = match change.plain() {
-        Change::Ack => Did::Answered("ack", State::Completed { at: by.now }, Told::Done),
-        Change::Dismiss => Did::Answered("dismiss", State::Dismissed { at: by.now }, Told::Dismissed),
+        Change::Ack => Did::Answered(Verb::Ack, State::Completed { at: by.now }, Told::Done),
+        Change::Dismiss => Did::Answered(Verb::Dismiss, State::Dismissed { at: by.now }, Told::Dismissed),
         Change::Snooze { until } => Did::Snoozed(*until),
         Change::Cancel => Did::Cancelled,
         Change::Pause => Did::Paused,
@@ -160,8 +161,8 @@ pub(super) fn spread(
 
 /// What somebody did about a run that others were asked about as well.
 enum Did {
-    /// They answered: the kind, the state that follows, and what the others read.
-    Answered(&'static str, State, Told),
+    /// They answered: what, the state that follows, and what the others read.
+    Answered(Verb, State, Told),
     Snoozed(Timestamp),
     Cancelled,
     Paused,
@@ -183,7 +184,7 @@ impl Kin {
         let mut work = Work::new(reminder, progress, open, last_ended, by.now);
         work.only_run = about.filter(|_| is_root).map(|run| run.run);
         match did {
-            Did::Answered(kind, state, _) => work.answer_as(kind, state, is_root, by),
+            Did::Answered(verb, state, _) => work.answer_as(*verb, state, is_root, by),
             // The run may refuse the snooze: then its person is asked on.
             Did::Snoozed(until) if is_root => drop(work.snooze(*until, by)),
             Did::Snoozed(_) | Did::Cancelled => work.withdraw(true),

@@ -23,7 +23,7 @@ const TALKED_ABOUT_FOR: SignedDuration = SignedDuration::from_mins(10);
 
 /// Where words were said, and to what.
 #[derive(Debug, Clone, Default)]
-pub struct Place<'a> {
+pub struct Scene<'a> {
     /// The channel, if it is known.
     pub channel: Option<&'a str>,
     /// Every address on that channel that means the person, or the chat.
@@ -74,11 +74,11 @@ pub fn ended_since(now: Timestamp) -> Timestamp {
     now.checked_sub(LATE_WINDOW).unwrap_or(Timestamp::MIN)
 }
 
-/// Decides what `answer`, said at `place`, is about. `asked` are the runs that were said to the person, the one that was said last first;
+/// Decides what `answer`, said at `scene`, is about. `asked` are the runs that were said to the person, the one that was said last first;
 /// with `has_ended`, those that have ended lately are among them.
-pub fn verdict(place: &Place<'_>, answer: Answer, asked: &[Question], has_ended: bool, now: Timestamp) -> Verdict {
-    if place.reply_to.is_some() || place.about.is_some() {
-        return match asked.iter().find(|question| place.is_reply_to(question)) {
+pub fn verdict(scene: &Scene<'_>, answer: Answer, asked: &[Question], has_ended: bool, now: Timestamp) -> Verdict {
+    if scene.reply_to.is_some() || scene.about.is_some() {
+        return match asked.iter().find(|question| scene.is_reply_to(question)) {
             Some(question) if is_open(question) => of_open(question, answer, now),
             Some(question) => of_ended(question, answer, now, true),
             None if has_ended => Verdict::NotMine,
@@ -86,8 +86,8 @@ pub fn verdict(place: &Place<'_>, answer: Answer, asked: &[Question], has_ended:
         };
     }
     let open: Vec<&Question> = asked.iter().filter(|question| is_open(question)).collect();
-    let candidates = place.nearest(&open);
-    if let Some(question) = place.latest(&candidates) {
+    let candidates = scene.nearest(&open);
+    if let Some(question) = scene.latest(&candidates) {
         return of_open(question, answer, now);
     }
     if !candidates.is_empty() {
@@ -97,17 +97,17 @@ pub fn verdict(place: &Place<'_>, answer: Answer, asked: &[Question], has_ended:
         return Verdict::LookFurther;
     }
     let ended: Vec<&Question> = asked.iter().filter(|question| !is_open(question)).collect();
-    let verdicts = place.nearest(&ended).into_iter().map(|question| of_ended(question, answer, now, false));
+    let verdicts = scene.nearest(&ended).into_iter().map(|question| of_ended(question, answer, now, false));
     let is_mine = |verdict: &Verdict| !matches!(verdict, Verdict::NotMine);
     verdicts.into_iter().find(is_mine).unwrap_or(Verdict::NotMine)
 }
 
-/// The one run that words at `place` can be about, whatever they say: a second opinion is only asked for where nothing is to be guessed.
-pub fn meant<'q>(place: &Place<'_>, asked: &'q [Question]) -> Option<&'q Question> {
+/// The one run that words at `scene` can be about, whatever they say: a second opinion is only asked for where nothing is to be guessed.
+pub fn meant<'q>(scene: &Scene<'_>, asked: &'q [Question]) -> Option<&'q Question> {
     let open: Vec<&Question> = asked.iter().filter(|question| is_open(question)).collect();
-    let candidates = match place.reply_to.is_some() || place.about.is_some() {
-        true => open.into_iter().filter(|question| place.is_reply_to(question)).collect(),
-        false => place.nearest(&open),
+    let candidates = match scene.reply_to.is_some() || scene.about.is_some() {
+        true => open.into_iter().filter(|question| scene.is_reply_to(question)).collect(),
+        false => scene.nearest(&open),
     };
     <[&Question; 1]>::try_from(candidates).ok().map(|[question]| question)
 }
@@ -148,7 +148,7 @@ fn is_open(question: &Question) -> bool {
     }
 }
 
-impl Place<'_> {
+impl Scene<'_> {
     fn is_reply_to(&self, question: &Question) -> bool {
         if let Some(about) = self.about {
             return question.trail.occurrence.id == about;

@@ -6,6 +6,12 @@ pub mod create;
 /// What a command changes: cancel, pause, snooze, ack and their kin.
 pub mod change;
 
+/// What a person's answer changes.
+mod answer;
+
+/// What new values for a reminder's fields change.
+mod update;
+
 /// What goes on when a cancel is undone.
 pub mod undo;
 

@@ -88,7 +88,7 @@ fn go_on(
     if reminder.status == ReminderStatus::Cancelled {
         return None;
     }
-    let mut course = Course { status: reminder.status, progress, n_open: open.len() as u32 };
+    let mut course = Course { status: reminder.status, progress, n_open: Some(open.len() as u32) };
     let is_believed = |run: &Occurrence| match run.state {
         State::AwaitingAck { .. } => true,
         State::Delivered { at } => now.duration_since(at) <= BELIEVED_AFTER,
@@ -111,7 +111,7 @@ fn go_on(
                 route: report.route.clone(),
                 position,
                 holds_unknown: false,
-                noted: None,
+                message_id: None,
             };
             // The platform has said for certain that it did not arrive.
             let trouble = match Trouble::of(error, now) {
@@ -150,7 +150,7 @@ fn go_on(
         let planned = run.escalation;
         writes.end_escalation(&mut run, planned);
     }
-    if let Some(next) = course.go_on(&reminder, &run, run.due_at, now) {
+    if let Some(next) = course.go_on(&reminder, run.id.run, run.due_at, &run.state, now) {
         writes.plan(next, &reminder);
     }
     if was_over {

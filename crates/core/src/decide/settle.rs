@@ -89,7 +89,7 @@ pub fn settled(
                 course.end_one();
             }
             if let Some(reminder) = &counted.carried
-                && let Some(next) = course.go_on(reminder, &occurrence, occurrence.due_at, now)
+                && let Some(next) = course.go_on(reminder, occurrence.id.run, occurrence.due_at, &occurrence.state, now)
             {
                 let wake_at = writes.plan(next, reminder);
                 settled.next_runs.extend(wake_at.map(|at| NextRun::of(reminder, at)));

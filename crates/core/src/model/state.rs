@@ -356,6 +356,12 @@ impl StateKind {
         }
     }
 
+    /// Whether a claim leaves the run alone until its moment: that is the end of a lease, or of the time given to answer, and only what is to
+    /// be sent at an instant is taken ahead of it.
+    pub fn is_left_alone(self) -> bool {
+        matches!(self, Self::Processing | Self::AwaitingAck)
+    }
+
     /// Whether the run waits for the instant at which it is sent: what people are told as the reminder's next run, and what a pause or a snooze
     /// can take away.
     pub fn is_to_come(self) -> bool {

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::answer::Verb;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::occurrence::{Attempt, AttemptStatus, Occurrence, StateKind};
 
@@ -68,8 +69,8 @@ impl Trail {
 pub struct Response {
     /// To which occurrence.
     pub occurrence: OccurrenceId,
-    /// `ack`, `snooze` or `dismiss`.
-    pub kind: &'static str,
+    /// Their answer.
+    pub verb: Verb,
     /// When.
     pub at: Timestamp,
     /// Through whom.

@@ -1,5 +1,7 @@
 //! How far a reminder has come: which run comes next, and when it is over.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use crate::id::OccurrenceId;
@@ -23,6 +25,35 @@ impl Series {
     /// A series whose first run has just been planned.
     pub fn begun(recurring: bool) -> Self {
         Self { last_run: 1, carried_by: recurring.then_some(1), planned: 1 }
+    }
+
+    /// Whether `run` is the one whose end plans the next.
+    pub(crate) fn is_carried_by(&self, run: u32) -> bool {
+        self.carried_by == Some(run)
+    }
+
+    /// How many runs the schedule still allows; `None`: any number.
+    pub(crate) fn n_left(&self, reminder: &Reminder) -> Option<u32> {
+        reminder.schedule.count.map(|count| count.saturating_sub(self.planned))
+    }
+
+    /// When the series goes on if its run came to nothing and all that was due until `now` is left out; `None`: it is over.
+    pub(crate) fn next_from(&self, reminder: &Reminder, now: Timestamp) -> Option<Timestamp> {
+        if self.n_left(reminder) == Some(0) {
+            return None;
+        }
+        match from_answer(reminder) {
+            Some(every) => reminder.schedule.after_answer(&reminder.timezone, every, now),
+            None => reminder.schedule.next_after(&reminder.timezone, now),
+        }
+    }
+}
+
+/// How long after an answer the next run comes, where it is counted from there: no later run can stand for one that is still to be answered.
+pub(crate) fn from_answer(reminder: &Reminder) -> Option<Duration> {
+    match &reminder.schedule.rule {
+        Rule::Interval { every, anchor: Anchor::Ack, .. } => Some(*every),
+        _ => None,
     }
 }
 
@@ -61,14 +92,11 @@ pub struct Progress {
     pub tally: Tally,
 }
 
-/// How many runs are taken to be open where a store has not counted them: a series may have a long history to count through, and
-/// most decisions need no count.
-pub const NOT_COUNTED: u32 = u32::MAX / 2;
-
 impl Progress {
-    /// How many runs are open when a decision is about one that is: that one, if there never was another. Else nobody has counted.
-    pub fn n_open(&self) -> u32 {
-        if self.series.last_run == 1 { 1 } else { NOT_COUNTED }
+    /// How many runs are open when a decision is about one that is: that one, if there never was another. Else nobody has counted: a
+    /// series may have a long history to count through, and most decisions need no count.
+    pub fn n_open(&self) -> Option<u32> {
+        (self.series.last_run == 1).then_some(1)
     }
 }
 
@@ -79,19 +107,24 @@ pub struct Course {
     pub status: ReminderStatus,
     /// Its series and tally.
     pub progress: Progress,
-    /// How many of its runs have not ended, paused ones among them; about [`NOT_COUNTED`] where nobody has counted.
-    pub n_open: u32,
+    /// How many of its runs have not ended, paused ones among them; `None`: nobody has counted.
+    pub n_open: Option<u32>,
 }
 
 impl Course {
     /// Whether `run` is the one whose end plans the next.
     pub(crate) fn is_carried_by(&self, run: u32) -> bool {
-        self.progress.series.carried_by == Some(run)
+        self.progress.series.is_carried_by(run)
     }
 
     /// Whether the schedule allows no more runs than were planned.
     pub(crate) fn is_counted_out(&self, reminder: &Reminder) -> bool {
-        reminder.schedule.count.is_some_and(|count| self.progress.series.planned >= count)
+        self.progress.series.n_left(reminder) == Some(0)
+    }
+
+    /// When the series goes on if its run came to nothing and all that was due until `now` is left out; `None`: it is over.
+    pub(crate) fn next_from(&self, reminder: &Reminder, now: Timestamp) -> Option<Timestamp> {
+        self.progress.series.next_from(reminder, now)
     }
 
     /// The number of a new run.
@@ -102,12 +135,12 @@ impl Course {
 
     /// One run more that has not ended.
     pub(crate) fn open_one(&mut self) {
-        self.n_open += 1;
+        self.n_open = self.n_open.map(|n_open| n_open + 1);
     }
 
     /// One run has ended.
     pub(crate) fn end_one(&mut self) {
-        self.n_open = self.n_open.saturating_sub(1);
+        self.n_open = self.n_open.map(|n_open| n_open.saturating_sub(1));
     }
 
     /// Plans the run with which the series goes on, due at `next`; without one the series is over.
@@ -125,16 +158,17 @@ impl Course {
         Some(run)
     }
 
-    /// Plans the next run if `occurrence`, which was due at `due_at` and is now in its new state, carries the series and does not
-    /// wait for an answer first.
+    /// Plans the next run if run `run`, which was due at `due_at` and has got into `state`, carries the series and does not wait for an
+    /// answer first.
     pub(crate) fn go_on(
         &mut self,
         reminder: &Reminder,
-        occurrence: &Occurrence,
+        run: u32,
         due_at: Timestamp,
+        state: &State,
         now: Timestamp,
     ) -> Option<Occurrence> {
-        let next = self.next_after(reminder, occurrence.id.run, due_at, &occurrence.state, now)?;
+        let next = self.next_after(reminder, run, due_at, state, now)?;
         self.plan(reminder, next)
     }
 
@@ -142,7 +176,7 @@ impl Course {
     ///
     /// `None`: this plans nothing, because the run does not carry the series or an answer is awaited first; `Some(None)`: the
     /// series is over.
-    pub(crate) fn next_after(
+    fn next_after(
         &self,
         reminder: &Reminder,
         run: u32,
@@ -156,12 +190,9 @@ impl Course {
         if self.is_counted_out(reminder) {
             return Some(None);
         }
-        match &reminder.schedule.rule {
-            Rule::Interval { every, anchor: Anchor::Ack, .. } => {
-                let next = || reminder.schedule.after_answer(&reminder.timezone, *every, now);
-                state.is_final().then(next)
-            }
-            _ => Some(reminder.schedule.next_after(&reminder.timezone, due_at)),
+        match from_answer(reminder) {
+            Some(_) => state.is_final().then(|| self.next_from(reminder, now)),
+            None => Some(reminder.schedule.next_after(&reminder.timezone, due_at)),
         }
     }
 
@@ -214,13 +245,12 @@ impl Course {
 
     /// Whether the reminder is over unless another run of it is open, which nobody has counted.
     pub(crate) fn is_over_unless_open(&self) -> bool {
-        let is_counted = self.n_open < NOT_COUNTED / 2;
-        self.status == ReminderStatus::Active && self.progress.series.carried_by.is_none() && !is_counted
+        self.status == ReminderStatus::Active && self.progress.series.carried_by.is_none() && self.n_open.is_none()
     }
 
     /// Completes the reminder when nothing of it is open and no run is to come.
     pub(crate) fn complete(&mut self) {
-        let is_over = self.n_open == 0 && self.progress.series.carried_by.is_none();
+        let is_over = self.n_open == Some(0) && self.progress.series.carried_by.is_none();
         if self.status == ReminderStatus::Active && is_over {
             self.status = ReminderStatus::Completed;
         }

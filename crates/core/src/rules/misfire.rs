@@ -1,14 +1,11 @@
 //! Which runs were missed while nothing ran, and which of them are delivered late.
 
-use std::time::Duration;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::wake::{Wake, end};
 use crate::occurrence::{Occurrence, State};
 use crate::reminder::{MisfirePolicy, Reminder};
-use crate::rules::course::Series;
-use crate::schedule::{Anchor, Rule};
+use crate::rules::course::{Series, from_answer};
 
 /// The most missed runs that are written down one by one; more are counted in the journal's entry.
 pub const MISSED_ROWS_MAX: usize = 1000;
@@ -22,7 +19,8 @@ pub(crate) fn missed(reminder: &Reminder, series: &Series, occurrence: &Occurren
     if late <= SignedDuration::ZERO {
         return None;
     }
-    let is_of_series = carries(series, occurrence) || waited(reminder, occurrence);
+    // No later run can stand for one that somebody asked for by hand.
+    let is_of_series = series.is_carried_by(occurrence.id.run) || waited(reminder, occurrence);
     let recurring = is_of_series && from_answer(reminder).is_none();
     let within = SignedDuration::try_from(reminder.misfire.within).unwrap_or(SignedDuration::MAX);
     match reminder.misfire.policy {
@@ -51,9 +49,8 @@ fn late_run(
 ) -> Option<Wake> {
     let due_at = occurrence.due_at;
     let late = now.duration_since(due_at);
-    let from_answer = from_answer(reminder);
-    let (carries, waited) = (carries(series, occurrence), waited(reminder, occurrence));
-    let recurring = (carries || waited) && from_answer.is_none();
+    let (carries, waited) = (series.is_carried_by(occurrence.id.run), waited(reminder, occurrence));
+    let recurring = (carries || waited) && from_answer(reminder).is_none();
     let within = SignedDuration::try_from(reminder.misfire.within).unwrap_or(SignedDuration::MAX);
 
     if waited && !carries {
@@ -65,8 +62,7 @@ fn late_run(
     }
 
     // Only so many runs are left to be missed.
-    let n_left = reminder.schedule.count.map(|count| count.saturating_sub(series.planned));
-    let until = match n_left {
+    let until = match series.n_left(reminder) {
         Some(n_left) if recurring => reminder.schedule.nth_after(&reminder.timezone, due_at, n_left).min(now),
         _ if recurring => now,
         _ => due_at,
@@ -88,29 +84,13 @@ fn late_run(
         }),
         MisfirePolicy::Skip => None,
     };
-    let next = delivered_late.or_else(|| match from_answer {
-        Some(every) => reminder.schedule.after_answer(&reminder.timezone, every, now),
-        None => reminder.schedule.next_after(&reminder.timezone, now),
-    });
+    let next = delivered_late.or_else(|| series.next_from(reminder, now));
     Some(Wake::End {
         state: State::Missed { at: now },
         also_missed,
         n_more_missed: total.saturating_sub(n_listed),
         next,
     })
-}
-
-/// How long after an answer the next run comes, where it is counted from there: no later run can stand for one that is still to be answered.
-fn from_answer(reminder: &Reminder) -> Option<Duration> {
-    match &reminder.schedule.rule {
-        Rule::Interval { every, anchor: Anchor::Ack, .. } => Some(*every),
-        _ => None,
-    }
-}
-
-/// Whether the series goes on from this run. No later run can stand for one that somebody asked for by hand.
-fn carries(series: &Series, occurrence: &Occurrence) -> bool {
-    series.carried_by == Some(occurrence.id.run)
 }
 
 /// A run that waited through quiet hours is one of the schedule, too, though the series has gone on without it.

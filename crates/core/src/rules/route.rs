@@ -184,7 +184,7 @@ impl Trouble {
 /// Whether the admins must still hear that every way to its person fails.
 pub(crate) fn is_unheard_of(run: &Claimed) -> bool {
     let Tries { rounds, reached, .. } = run.before.tries;
-    is_told_of(&run.reminder) && rounds == 0 && reached == 0 && run.noted.is_none()
+    is_told_of(&run.reminder) && rounds == 0 && reached == 0 && run.message_id.is_none()
 }
 
 /// The first address at or after `from` that has not refused for good.

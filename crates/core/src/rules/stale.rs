@@ -24,6 +24,7 @@ pub(crate) fn is_before(at: Timestamp, instant: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Verb;
     use crate::common::{at, once, reminder};
     use crate::id::OccurrenceId;
     use crate::model::trail::{Response, Said};
@@ -44,7 +45,7 @@ mod tests {
         };
         let response = |second: &i64| Response {
             occurrence: id,
-            kind: "snooze",
+            verb: Verb::Snooze,
             at: at(*second),
             actor: "test".into(),
             until: None,

@@ -188,7 +188,7 @@ impl Moment<'_> {
             }
             _ => (State::Waiting { why, from: occurrence.due_at }, until),
         };
-        let series_waits = why != Why::Quiet && self.series.carried_by == Some(occurrence.id.run);
+        let series_waits = why != Why::Quiet && self.series.is_carried_by(occurrence.id.run);
         Some(Wake::Wait { state, due_at, at, why, moves_on: why == Why::Quiet, until, series_waits })
     }
 

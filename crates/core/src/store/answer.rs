@@ -3,7 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+
 use super::ReminderView;
+
+/// How long an answered request is remembered: long enough for any client that retries.
+pub const ANSWERED_KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
 
 /// The answer to a request, kept so that the same request is answered the same.
 #[derive(Debug, Clone, PartialEq, Eq)]

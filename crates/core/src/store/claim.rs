@@ -88,13 +88,13 @@ pub struct Claimed {
     pub holds_unknown: bool,
     /// The platform's own id of what another process sent and did not see the end of. It must not be sent again: this lease
     /// goes on with the same attempt, and asks the channel what became of it.
-    pub noted: Option<String>,
+    pub message_id: Option<String>,
 }
 
 impl Claimed {
     /// The number of the attempt that was written down for it.
     pub fn attempt(&self) -> u32 {
-        self.before.tries.attempts + u32::from(self.noted.is_none())
+        self.before.tries.attempts + u32::from(self.message_id.is_none())
     }
 
     /// The key of that attempt alone.

@@ -68,7 +68,7 @@ pub struct PlaceMove {
 
 /// A channel's connection, of which there is one at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldConnection {
     /// The channel.
     pub channel: String,
     /// The node that has it.

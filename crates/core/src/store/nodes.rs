@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_time::words;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
@@ -55,6 +56,17 @@ impl About {
         text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 }
+
+/// Whether a node lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeState {
+    /// It said so a moment ago.
+    Alive,
+    /// It has not been heard of for a while.
+    Silent,
+}
+
+words!(NodeState as "state" { "alive" => Alive, "silent" => Silent });
 
 /// A node that a store knows.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 
-use crate::id::ReminderId;
+use crate::id::{ReminderId, hex};
 use crate::invalid::Invalid;
 use crate::model::version::Version;
 use crate::occurrence::StateKind;
@@ -63,7 +63,7 @@ pub struct ReminderQuery {
     pub to: Option<Timestamp>,
     /// Only those with this tag.
     pub tag: Option<String>,
-    /// Only those of this name or message, or whose id ends with this.
+    /// Only those of this name or message, or whose id ends with this ([`id_end`]).
     pub matching: Option<String>,
     /// Only those whose own addresses name this channel, or whose last attempt went there. A page looks at no more than
     /// [`CHANNEL_LOOKED_AT_MAX`] of the reminders that all else is true of.
@@ -81,10 +81,9 @@ impl ReminderQuery {
     /// Whether it asks for this reminder, whose last attempt went to `tried_on`; wherever it is in the list.
     pub fn takes(&self, view: &ReminderView, tried_on: Option<&str>) -> bool {
         let ReminderView { reminder, next_run_at, last_status, .. } = view;
-        let plain = |id: &str| id.replace('-', "").to_lowercase();
         let is_named = |matching: &String| {
             let has_words = reminder.name.as_ref() == Some(matching) || reminder.message == *matching;
-            has_words || plain(&reminder.id.to_string()).ends_with(&plain(matching))
+            has_words || id_end(matching).is_some_and(|end| hex(reminder.id.as_bytes()).ends_with(&end))
         };
         let has_status = |status| match status {
             StatusFilter::Is(status) => reminder.status == status,
@@ -100,6 +99,13 @@ impl ReminderQuery {
             && self.matching.as_ref().is_none_or(is_named)
             && self.channel.as_ref().is_none_or(goes_by)
     }
+}
+
+/// The end of an id that a text can be, as hexadecimal digits without dashes; `None` where it can be none.
+pub fn id_end(text: &str) -> Option<String> {
+    let digits = text.replace('-', "").to_ascii_lowercase();
+    let is_end = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_end.then_some(digits)
 }
 
 /// A status that narrows a list: that of the reminder, or how its last run ended.

@@ -2,7 +2,6 @@
 
 use punctual_core::occurrence::{Occurrence, Tries};
 use punctual_core::reminder::{AckPolicy, Priority, ReminderStatus};
-use punctual_core::rules::course::NOT_COUNTED;
 use punctual_core::schedule::Anchor;
 
 use crate::common::{asked, at, every, every_from, occurrence, once, retrying};
@@ -30,7 +29,7 @@ fn what_ends_without_a_send() {
         ),
         (
             "nobody answered, and another run is open: the reminder goes on",
-            unanswered(once()).with(|given| given.n_open = 2),
+            unanswered(once()).with(|given| given.n_open = Some(2)),
             &["ended: unanswered", "taken: 1"],
             &[
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
@@ -40,7 +39,7 @@ fn what_ends_without_a_send() {
         ),
         (
             "nobody answered, and nobody has counted the open runs: the store counts them at the end",
-            unanswered(once()).with(|given| given.n_open = NOT_COUNTED),
+            unanswered(once()).with(|given| given.n_open = None),
             &["ended: unanswered", "taken: 1"],
             &[
                 "run 1 due 0: unanswered at 600; attempts 1; asks 1; reached 1",
@@ -123,7 +122,7 @@ fn what_ends_without_a_send() {
                 let second = occurrence(&given.reminder, 2, at(0)).id;
                 given.due.push(Occurrence { id: second, ..given.due[0].clone() });
                 given.series.last_run = 2;
-                given.n_open = 2;
+                given.n_open = Some(2);
             }),
             &["ended: unanswered", "ended: unanswered", "taken: 2"],
             &[

@@ -52,7 +52,7 @@ struct Given {
     /// The person's addresses, or why they cannot be read.
     addresses: Result<Vec<Address>, String>,
     series: Series,
-    n_open: u32,
+    n_open: Option<u32>,
     /// Somebody is just changing the person, so the person could not be locked.
     person_is_busy: bool,
     silences: Silences,
@@ -80,7 +80,7 @@ fn given(schedule: Schedule) -> Given {
         is_gone: false,
         person: Person::default(),
         addresses: Ok(Vec::new()),
-        n_open: 1,
+        n_open: Some(1),
         person_is_busy: false,
         silences: Silences::default(),
         silences_are_busy: false,

@@ -6,7 +6,7 @@ use punctual_core::decide::claim::{Due, Found, Locked, look};
 use punctual_core::journal::Data;
 use punctual_core::occurrence::{State, Why};
 use punctual_core::reminder::{MisfirePolicy, Priority};
-use punctual_core::rules::course::{NOT_COUNTED, Series};
+use punctual_core::rules::course::Series;
 use punctual_core::schedule::Schedule;
 
 use crate::common::{at, every, once};
@@ -121,7 +121,7 @@ fn what_was_missed() {
         ),
         (
             "a long series that goes on is not counted through",
-            misfire(every(60), Latest, 3600).now(100).with(|given| given.n_open = NOT_COUNTED),
+            misfire(every(60), Latest, 3600).now(100).with(|given| given.n_open = None),
             &["ended: missed", "next run of alice at 60", "taken: 1"],
             &[
                 "run 1 due 0: missed at 100",
@@ -151,7 +151,7 @@ fn what_was_missed() {
                 given.due[0].due_at = at(3600);
                 given.due[0].state = State::Waiting { why: Why::Quiet, from: at(0) };
                 given.series = Series { last_run: 2, carried_by: Some(2), planned: 2 };
-                given.n_open = 2;
+                given.n_open = Some(2);
             }),
             &["ended: missed", "taken: 1"],
             &[
@@ -175,7 +175,7 @@ fn of_what_was_missed_a_thousand_runs_are_written_and_the_rest_is_counted() {
         &given.silences,
         &claim,
     );
-    let locked = Locked { known, n_open: 1, has_person: false };
+    let locked = Locked { known, n_open: Some(1), has_person: false };
     let (_, writes) = look.decide(&HashMap::from([(given.reminder.id, Ok(locked))]), &given.silences, Vec::new());
     // Run 1, and 1500 later ones.
     assert_eq!(writes.entries[0].data, Data::Missed { runs: 1501 });

@@ -13,7 +13,7 @@ fn what_cannot_be_read() {
             given(every(60)).with(|given| {
                 given.unreadable = vec![2];
                 given.series = Series { last_run: 2, carried_by: Some(2), planned: 2 };
-                given.n_open = 2;
+                given.n_open = Some(2);
             }),
             &[
                 "send run 1 to web:a at 0, lease 1 until 15, attempt 1",

@@ -78,7 +78,7 @@ pub(crate) fn claimed(reminder: Reminder, n_addresses: usize) -> Claimed {
         reminder: Arc::new(reminder),
         person: Arc::default(),
         holds_unknown: false,
-        noted: None,
+        message_id: None,
         route,
         position: 0,
     }

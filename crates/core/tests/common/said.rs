@@ -101,7 +101,7 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
     lines
         .extend(dead.iter().map(|dead| format!("dead {} since {}: {}", dead.address, second(dead.since), dead.reason)));
     lines.extend(
-        responses.iter().map(|response| format!("response to run {}: {}", run(response.occurrence), response.kind)),
+        responses.iter().map(|response| format!("response to run {}: {}", run(response.occurrence), response.verb)),
     );
     lines.extend(news.iter().map(|(id, news)| format!("news of run {}: {news:?}", run(*id))));
     lines.extend(unreadable.iter().map(|left| format!("news of unreadable run {}", run(left.id))));
@@ -219,7 +219,7 @@ fn claimed(claimed: &Claimed) -> String {
         second(claimed.lease_until),
         claimed.attempt()
     );
-    line.extend(claimed.noted.as_ref().map(|id| format!(", asks after {id}")));
+    line.extend(claimed.message_id.as_ref().map(|id| format!(", asks after {id}")));
     line.push_str(if claimed.holds_unknown { ", holds" } else { "" });
     line
 }

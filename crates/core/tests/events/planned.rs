@@ -29,7 +29,7 @@ struct Given {
     stands: Stands,
     asked_at: Option<Timestamp>,
     link: Option<Link>,
-    held: Option<Linked>,
+    linked: Option<Linked>,
     now: i64,
 }
 
@@ -50,8 +50,8 @@ fn given() -> Given {
     let run = occurrence(&reminder, 1, at(DUE));
     let link = Link { slot: slot(), due_at: at(DUE), reminder: reminder.id };
     let progress = Progress { series: Series::begun(false), ..Progress::default() };
-    let held = Linked { reminder, progress, open: vec![run], family: Vec::new() };
-    Given { event, stands, asked_at: Some(at(0)), link: Some(link), held: Some(held), now: 0 }
+    let linked = Linked { reminder, progress, open: vec![run], family: Vec::new() };
+    Given { event, stands, asked_at: Some(at(0)), link: Some(link), linked: Some(linked), now: 0 }
 }
 
 fn by(now: i64) -> ByPlanner {
@@ -66,7 +66,7 @@ impl Given {
 
     /// The reminder's only run.
     fn run(self, change: impl FnOnce(&mut Occurrence)) -> Self {
-        self.with(|given| change(&mut given.held.as_mut().unwrap().open[0]))
+        self.with(|given| change(&mut given.linked.as_mut().unwrap().open[0]))
     }
 
     /// The run is in this state.
@@ -82,9 +82,9 @@ impl Given {
     /// The run has ended, and the reminder with it.
     fn ended(self, status: ReminderStatus) -> Self {
         self.with(|given| {
-            let held = given.held.as_mut().unwrap();
-            held.open.clear();
-            held.reminder.status = status;
+            let linked = given.linked.as_mut().unwrap();
+            linked.open.clear();
+            linked.reminder.status = status;
         })
     }
 
@@ -106,10 +106,10 @@ impl Given {
     }
 
     fn planned(self) -> (PlannedEvents, Writes) {
-        let Self { event, stands, asked_at, link, held, now } = self;
+        let Self { event, stands, asked_at, link, linked, now } = self;
         let loaded = Loaded { event: Ok(event), stands, asked_at, links: link.into_iter().collect() };
-        let held = held.into_iter().map(|held| (held.reminder.id, held)).collect();
-        planned(vec![loaded], Around { held, ..Around::default() }, REMINDERS_AT_ONCE, &by(now))
+        let linked = linked.into_iter().map(|linked| (linked.reminder.id, linked)).collect();
+        planned(vec![loaded], Around { linked, ..Around::default() }, REMINDERS_AT_ONCE, &by(now))
     }
 }
 
@@ -222,7 +222,8 @@ fn a_retry_goes_on_for_the_same_instant_only() {
 
 #[test]
 fn what_its_person_has_seen_is_left_alone_while_they_are_invited() {
-    let ack = |given: Given| given.with(|given| given.held.as_mut().unwrap().reminder.ack = Some(AckPolicy::default()));
+    let ack =
+        |given: Given| given.with(|given| given.linked.as_mut().unwrap().reminder.ack = Some(AckPolicy::default()));
     let seen = || {
         [
             ack(given().reached().state(asked(at(-60), at(60)))),
@@ -275,9 +276,9 @@ fn what_was_sent_for_the_same_start_is_not_sent_again_and_a_move_makes_it_due_an
     check_all([
         ("the same start", ended(), &[]),
         ("not wanted any more: it stays history", ended().not_wanted(), &[]),
-        ("forgotten", given().with(|given| given.held = None), &[]),
+        ("forgotten", given().with(|given| given.linked = None), &[]),
     ]);
-    for given in [ended(), given().with(|given| given.held = None)] {
+    for given in [ended(), given().with(|given| given.linked = None)] {
         let (_, writes) = given.moved(600).planned();
         assert_eq!(lines(&writes)[..2], ["create for ann, due 7800", "link  60 ann due 7800"]);
     }
@@ -305,7 +306,7 @@ fn what_a_person_cancelled_is_never_made_again() {
 fn what_was_asked_for_while_nobody_could_plan_is_told_late() {
     let unplanned = |asked_at: i64| {
         given().with(|given| {
-            (given.link, given.held) = (None, None);
+            (given.link, given.linked) = (None, None);
             (given.now, given.asked_at) = (DUE + 600, Some(at(asked_at)));
         })
     };
@@ -363,8 +364,8 @@ fn a_large_event_is_planned_in_parts() {
         let event = Event { users: users.clone(), ..event };
         let loaded = Loaded { event: Ok(event), stands, asked_at, links: links.clone() };
         // What was made is found by its link; it is as it should be.
-        let held = held_of(&links);
-        let (done, writes) = planned(vec![loaded], Around { held, ..Around::default() }, 4, &by(0));
+        let linked = held_of(&links);
+        let (done, writes) = planned(vec![loaded], Around { linked, ..Around::default() }, 4, &by(0));
         let is_planned = writes.event.stands.iter().any(|stands| stands.planned);
         n_made.push((done.events[0].n_made, done.events[0].is_unfinished, is_planned));
         links.extend(writes.event.links);
@@ -374,13 +375,13 @@ fn a_large_event_is_planned_in_parts() {
 
 /// The reminders of these slots, as their event made them.
 fn held_of(links: &[Link]) -> HashMap<ReminderId, Linked> {
-    let made = given().held.unwrap();
-    let held = |link: &Link| {
+    let made = given().linked.unwrap();
+    let linked = |link: &Link| {
         let reminder = Reminder { id: link.reminder, user: link.slot.user.clone(), ..made.reminder.clone() };
         let open = vec![occurrence(&reminder, 1, link.due_at)];
         (link.reminder, Linked { reminder, open, ..made.clone() })
     };
-    links.iter().map(held).collect()
+    links.iter().map(linked).collect()
 }
 
 #[test]
@@ -428,7 +429,7 @@ fn an_instance_is_changed_by_its_original_start() {
 
 #[test]
 fn a_removed_event_is_gone_when_nothing_of_it_is_left() {
-    let Given { event, stands, link, held, .. } = given();
+    let Given { event, stands, link, linked, .. } = given();
     let mut loaded = Loaded { event: Ok(event), stands, asked_at: None, links: link.into_iter().collect() };
     let mut all = removed(&mut loaded, None, &by(0)).unwrap();
     assert_eq!(
@@ -438,8 +439,8 @@ fn a_removed_event_is_gone_when_nothing_of_it_is_left() {
             "entry: event.changed {event:game:1,starts_at:2027-01-15T11:00:00Z,deleted:true} of nobody by app",
         ]
     );
-    let held = held.into_iter().map(|held| (held.reminder.id, held)).collect();
-    let (_, writes) = planned(vec![loaded], Around { held, ..Around::default() }, 9, &by(0));
+    let linked = linked.into_iter().map(|linked| (linked.reminder.id, linked)).collect();
+    let (_, writes) = planned(vec![loaded], Around { linked, ..Around::default() }, 9, &by(0));
     all.event.gone.extend(writes.event.gone.clone());
     assert_eq!(lines(&writes)[..2], WITHDRAWN[..2]);
     assert_eq!(all.event.gone, ["game:1"]);

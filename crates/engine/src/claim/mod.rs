@@ -17,7 +17,7 @@ use self::lead::{LEAD_MAX, Lead};
 use crate::alarm::Alarms;
 use crate::dispatch::Dispatcher;
 use crate::events::Planner;
-use crate::flight::{Fired, Flight, Flights};
+use crate::flight::{Fired, Flight, Flights, Via};
 use crate::instant::{minus, plus, signed};
 use crate::leases::Leases;
 use crate::log::Kind;
@@ -94,7 +94,7 @@ struct Scope {
     from: Timestamp,
     until: Timestamp,
     shards: Shards,
-    via: &'static str,
+    via: Via,
 }
 
 impl Claimer {
@@ -184,7 +184,7 @@ impl Claimer {
         // A clock that was set back is no reason to wait longer.
         if pass.late_looks > 0 && (pass.late_at <= now || pass.late_at > plus(now, signed(LATE_AGAIN))) {
             // Also the runs of other nodes, which are late with them.
-            let mut peer = Scope { from: boundary, until: plus(now, -LATE_AFTER), shards: Shards::ALL, via: "peer" };
+            let mut peer = Scope { from: boundary, until: plus(now, -LATE_AFTER), shards: Shards::ALL, via: Via::Peer };
             let mut n_taken = self.take(pass, peer, limit).await?;
             let is_first_look = pass.late_looks == LATE_LOOKS;
             if n_taken == 0 && is_first_look && peers.count() > 1 && !timer.has_backlog() {
@@ -206,7 +206,7 @@ impl Claimer {
         let not_before = pass.not_before.first().copied();
         if not_before.is_some_and(|at| at <= now) {
             let n_taken =
-                self.take(pass, Scope { from: boundary, until: now, shards: own, via: "timer" }, limit).await?;
+                self.take(pass, Scope { from: boundary, until: now, shards: own, via: Via::Timer }, limit).await?;
             if n_taken < limit {
                 pass.not_before.retain(|at| *at > now);
             }
@@ -221,7 +221,7 @@ impl Claimer {
             return Ok(Next { at: earliest(not_before, Some(look_at(first, lead, now))), after });
         }
         let until = plus(now, signed(lead + lead.max(STRETCH)));
-        self.take(pass, Scope { from: boundary, until, shards: own, via: "timer" }, limit).await?;
+        self.take(pass, Scope { from: boundary, until, shards: own, via: Via::Timer }, limit).await?;
         // There may be more within the lead.
         Ok(Next::NOW)
     }
@@ -299,12 +299,12 @@ impl Claimer {
     }
 
     /// Puts claimed runs in flight.
-    fn fly(&self, to_send: Vec<Claimed>, via: &'static str) {
+    fn fly(&self, to_send: Vec<Claimed>, via: Via) {
         self.alarms.claimed(to_send.iter().map(|claimed| claimed.before.id.reminder));
         let flight = |claimed: Claimed| {
             let lane = self.dispatcher.lane_of(claimed.to());
-            let via = if self.fired.take(claimed.before.id) { "manual" } else { via };
-            if via == "recovery" && self.node.says(Kind::Recovered) {
+            let via = if self.fired.take(claimed.before.id) { Via::Manual } else { via };
+            if via == Via::Recovery && self.node.says(Kind::Recovered) {
                 let (occurrence, due_at) = (claimed.before.id, claimed.before.due_at);
                 tracing::info!(%occurrence, %due_at, "recovered: it was overdue");
             }

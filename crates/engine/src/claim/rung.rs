@@ -5,6 +5,7 @@ use punctual_core::shard::Shards;
 use punctual_core::store::StoreError;
 
 use super::{Claimer, Scope};
+use crate::flight::Via;
 use crate::instant::plus;
 use crate::log::Kind;
 
@@ -27,7 +28,7 @@ impl Claimer {
                 return Ok(());
             }
             let until = plus(node.now(), AHEAD);
-            let scope = Scope { from: Timestamp::MIN, until, shards: Shards::ALL, via: "redis" };
+            let scope = Scope { from: Timestamp::MIN, until, shards: Shards::ALL, via: Via::Redis };
             let n_rung = only.len();
             let claims = self.claim(scope, limit, Some(only)).await?;
             // Each ring was for a run that was to be claimed now: a run that was not there any more, another node has.

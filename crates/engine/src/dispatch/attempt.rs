@@ -44,7 +44,7 @@ impl Dispatcher {
         let to = claimed.to();
         let channel = match self.channels.get(&to.channel) {
             // Asking about a message that the platform has calls nobody.
-            Some(channel) if self.dead.get(to).is_none() || claimed.noted.is_some() => channel,
+            Some(channel) if self.dead.get(to).is_none() || claimed.message_id.is_some() => channel,
             // The channel is not called, so the gate learns nothing about the receiver.
             known => {
                 let error = match self.dead.get(to).filter(|_| known.is_some()) {
@@ -88,7 +88,7 @@ impl Dispatcher {
         channel: &dyn Channel,
         message: &Message,
     ) -> (Result<Receipt, SendError>, Option<(Fate, Whom)>) {
-        if let Some(id) = &flight.claimed.noted {
+        if let Some(id) = &flight.claimed.message_id {
             // Another process sent it and did not see the end.
             return (self.sender.follow(channel, id.clone(), FOLLOW_FOR).await, None);
         }
@@ -101,7 +101,7 @@ impl Dispatcher {
                     // The flights that waited for that answer need not wait for the end of the call.
                     lanes.pump(&flight.lane, now, moves);
                 });
-                self.note_id(flight, &id).await;
+                self.write_message_id(flight, &id).await;
                 (self.sender.follow(channel, id, FOLLOW_FOR).await, None)
             }
             said => {
@@ -124,9 +124,11 @@ impl Dispatcher {
 
     /// Writes down the platform's id of a message that is under way: whatever happens to this process, it can be found in the
     /// platform's own books.
-    async fn note_id(&self, flight: &Flight, id: &str) {
+    async fn write_message_id(&self, flight: &Flight, id: &str) {
         let claimed = &flight.claimed;
-        if let Err(error) = self.node.store.note_sent(claimed.before.id, claimed.lease, claimed.attempt(), id).await {
+        if let Err(error) =
+            self.node.store.write_message_id(claimed.before.id, claimed.lease, claimed.attempt(), id).await
+        {
             tracing::warn!(occurrence = %claimed.before.id, %error, "the platform's id could not be written down yet");
         }
     }

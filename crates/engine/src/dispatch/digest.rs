@@ -68,7 +68,7 @@ fn room_of(channels: &Channels, flight: &Flight) -> Option<usize> {
         _ => false,
     };
     let is_one_of_them = waited
-        && claimed.noted.is_none()
+        && claimed.message_id.is_none()
         && claimed.reminder.ack.is_none()
         && quiet::is_end(quiet, quiet::zone_of(&claimed.person, &claimed.reminder), claimed.before.due_at);
     let room = channels.get(&claimed.to().channel)?.digest_max()?;

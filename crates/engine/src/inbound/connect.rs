@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use punctual_core::channel::receive::{Ended, Inbound, Inlet, NotTaken, Place, Reaction, Receive, Way};
-use punctual_core::store::Held;
+use punctual_core::store::HeldConnection;
 use tokio::sync::watch;
 
 use super::hold::Holder;
@@ -32,7 +32,7 @@ pub(super) struct Connection {
     pub(super) of: Arc<Holder>,
     pub(super) channel: String,
     /// Under which number this node has it, while it does.
-    pub(super) held: watch::Receiver<Option<Held>>,
+    pub(super) held: watch::Receiver<Option<HeldConnection>>,
 }
 
 impl Connection {
@@ -58,7 +58,7 @@ impl Connection {
     }
 
     /// Opens the connection again and again, as long as it is this node's under this number.
-    async fn keep(&self, receives: &dyn Receive, held: Held) {
+    async fn keep(&self, receives: &dyn Receive, held: HeldConnection) {
         let of = &*self.of;
         let (node, clock) = (&of.node, &of.node.clock);
         let label = ChannelLabel { channel: self.channel.clone() };

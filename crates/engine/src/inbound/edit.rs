@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use punctual_core::answer::Verb;
 use punctual_core::channel::receive::{Edit, End, Shows};
 use punctual_core::channel::{Message, SendError};
 use punctual_core::id::OccurrenceId;
@@ -228,7 +229,7 @@ fn shows(question: &Question) -> Option<Shows> {
     let end = match &trail.occurrence.state {
         State::Completed { .. } => End::Done,
         // A run that had reached its person when its reminder was cancelled is not asked about any more.
-        State::Dismissed { .. } if last.is_some_and(|last| last.kind == "dismiss") => End::NotNeeded,
+        State::Dismissed { .. } if last.is_some_and(|last| last.verb == Verb::Dismiss) => End::NotNeeded,
         State::Dismissed { .. } | State::Cancelled { .. } => End::Cancelled,
         State::Snoozed => End::Snoozed(put_off_until(question)?),
         State::Unanswered { .. } => End::Unanswered,

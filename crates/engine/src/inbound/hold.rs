@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use punctual_core::store::Held;
+use punctual_core::store::HeldConnection;
 use tokio::sync::{Notify, watch};
 
 use super::connect::Connection;
@@ -86,7 +86,7 @@ impl Holder {
             }
             return;
         }
-        let connections: BTreeMap<String, watch::Sender<Option<Held>>> =
+        let connections: BTreeMap<String, watch::Sender<Option<HeldConnection>>> =
             names.iter().map(|name| (name.clone(), watch::Sender::new(None))).collect();
         for (name, held) in &connections {
             let connection = Connection { of: self.clone(), channel: name.clone(), held: held.subscribe() };
@@ -120,10 +120,10 @@ impl Holder {
     }
 
     /// Opens the connections that are this node's, and closes those that are not.
-    fn follow(&self, connections: &BTreeMap<String, watch::Sender<Option<Held>>>, all: Vec<Held>) {
+    fn follow(&self, connections: &BTreeMap<String, watch::Sender<Option<HeldConnection>>>, all: Vec<HeldConnection>) {
         let own = &self.node.settings.node;
         // A channel that this node does not have is no business of its own, whoever had it last.
-        let all: Vec<Held> = all.into_iter().filter(|held| connections.contains_key(&held.channel)).collect();
+        let all: Vec<HeldConnection> = all.into_iter().filter(|held| connections.contains_key(&held.channel)).collect();
         lock(&self.holds.known).nodes = all.iter().map(|held| (held.channel.clone(), held.node.clone())).collect();
         for held in all {
             let Some(connection) = connections.get(&held.channel) else { continue };
@@ -169,6 +169,6 @@ impl Holder {
     }
 }
 
-fn let_go(connection: &watch::Sender<Option<Held>>) {
+fn let_go(connection: &watch::Sender<Option<HeldConnection>>) {
     connection.send_if_modified(|known| known.take().is_some());
 }

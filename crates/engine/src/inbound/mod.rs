@@ -29,3 +29,6 @@ pub(crate) mod edit;
 
 /// How receiving stands, channel by channel.
 pub(crate) mod standing;
+
+/// What was made of an event.
+pub(crate) mod outcome;

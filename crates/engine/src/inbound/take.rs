@@ -20,6 +20,7 @@ use punctual_core::store::{
 };
 
 use super::edit::Editor;
+use super::outcome::Outcome;
 use super::standing::Standings;
 use super::words::{Reply, Words, Written};
 use crate::Engine;
@@ -77,10 +78,10 @@ impl Taker {
         let work = async move { Ok::<_, StoreError>(this.react(&name, inbound, lease).await) };
         let (reaction, outcome) = match finish(&self.runtime, work).await {
             Ok(taken) => taken,
-            Err(_) => (Err(NotTaken::Unavailable), "unavailable"),
+            Err(_) => (Err(NotTaken::Unavailable), Outcome::Unavailable),
         };
         self.node.metrics.count_inbound(channel, outcome);
-        if outcome == "answered" {
+        if outcome == Outcome::Answered {
             self.standings.answered(channel);
             let took = self.node.now().duration_since(begun_at);
             self.node.metrics.inbound_seconds.observe(took.as_secs_f64().max(0.0));
@@ -88,13 +89,13 @@ impl Taker {
         reaction
     }
 
-    /// The reaction, and the word by which it is counted.
+    /// The reaction, and what was made of the event.
     async fn react(
         &self,
         channel: &str,
         inbound: Inbound,
         lease: Option<u64>,
-    ) -> (Result<Reaction, NotTaken>, &'static str) {
+    ) -> (Result<Reaction, NotTaken>, Outcome) {
         let give_up_at = self.node.clock.run_for() + TRY_FOR;
         loop {
             let failed = match &inbound.what {
@@ -120,15 +121,15 @@ impl Taker {
                     };
                     match self.words.take(&written).await {
                         Ok(reply) if reply.is_unknown => {
-                            self.note_unknown(channel, inbound.from.as_ref());
-                            return (Ok(Reaction::Nothing), "unknown_sender");
+                            self.remember_unknown(channel, inbound.from.as_ref());
+                            return (Ok(Reaction::Nothing), Outcome::UnknownSender);
                         }
                         Ok(reply) if reply.is_open => {
                             self.ask_beside(channel, &inbound, written);
-                            return (Ok(Reaction::Nothing), "no_answer");
+                            return (Ok(Reaction::Nothing), Outcome::NoAnswer);
                         }
                         Ok(reply) => return reaction(reply),
-                        Err(StoreError::Seen) => return (Ok(Reaction::Nothing), "replayed"),
+                        Err(StoreError::Seen) => return (Ok(Reaction::Nothing), Outcome::Replayed),
                         Err(error) => error,
                     }
                 }
@@ -136,22 +137,22 @@ impl Taker {
                     match self.report(channel, *occurrence, message_id, became).await {
                         // The platform was faster than the write of what it had answered, and tells it again.
                         Ok(Reported::NotYet) if self.node.clock.run_for() >= give_up_at || self.node.stopping() => {
-                            return (Err(NotTaken::Unavailable), "unavailable");
+                            return (Err(NotTaken::Unavailable), Outcome::Unavailable);
                         }
                         Ok(Reported::NotYet) => StoreError::Unavailable("the message is still being sent".into()),
-                        Ok(_) => return (Ok(Reaction::Nothing), "report"),
+                        Ok(_) => return (Ok(Reaction::Nothing), Outcome::Report),
                         Err(error) => error,
                     }
                 }
             };
             match failed {
-                StoreError::LeaseLost => return (Err(NotTaken::LeaseLost), "unavailable"),
+                StoreError::LeaseLost => return (Err(NotTaken::LeaseLost), Outcome::Unavailable),
                 StoreError::Unavailable(_) if self.node.clock.run_for() < give_up_at && !self.node.stopping() => {
                     self.node.clock.pause(AGAIN_AFTER).await;
                 }
                 error => {
                     self.node.health.failed(&error);
-                    return (Err(NotTaken::Unavailable), "unavailable");
+                    return (Err(NotTaken::Unavailable), Outcome::Unavailable);
                 }
             }
         }
@@ -165,9 +166,9 @@ impl Taker {
         pressed: Pressed,
         message_id: Option<&str>,
         lease: Option<u64>,
-    ) -> Result<(Reaction, &'static str), StoreError> {
+    ) -> Result<(Reaction, Outcome), StoreError> {
         let Self { node, .. } = self;
-        let Some(sender) = &inbound.from else { return Ok((Reaction::Nothing, "unknown_sender")) };
+        let Some(sender) = &inbound.from else { return Ok((Reaction::Nothing, Outcome::UnknownSender)) };
         let store = &node.store;
         let about = self.about(pressed).await?;
         let (question, known) = tokio::join!(store.question(about), store.users_at(channel, sender.person.clone()));
@@ -175,7 +176,7 @@ impl Taker {
         let Some(question) = question? else {
             let language = known.first().and_then(|user| user.language.as_ref()?.parse().ok());
             let language = language.unwrap_or(node.settings.language);
-            return Ok((Reaction::Already { state: None, edit: None, language }, "already"));
+            return Ok((Reaction::Already { state: None, edit: None, language }, Outcome::Already));
         };
         let language = self.language(&question);
         let ids: Vec<String> = known.iter().map(|user| user.id.clone()).collect();
@@ -183,14 +184,14 @@ impl Taker {
         let answerer = match verdict {
             Verdict::User(user) => Answerer::User(user),
             Verdict::InGroup => Answerer::Somebody,
-            Verdict::Stranger => return Ok((Reaction::NotYours { language }, "not_yours")),
+            Verdict::Stranger => return Ok((Reaction::NotYours { language }, Outcome::NotYours)),
             Verdict::Unknown => {
-                self.note_unknown(channel, Some(sender));
-                return Ok((Reaction::NotYours { language }, "unknown_sender"));
+                self.remember_unknown(channel, Some(sender));
+                return Ok((Reaction::NotYours { language }, Outcome::UnknownSender));
             }
         };
         if inbound.at.is_some_and(|at| is_stale(at, &question.trail)) {
-            return Ok((self.already(&question, channel, message_id, language), "stale"));
+            return Ok((self.already(&question, channel, message_id, language), Outcome::Stale));
         }
         let now = node.now();
         let came = self.came(channel, inbound, lease);
@@ -206,7 +207,7 @@ impl Taker {
                 let mut after = question;
                 after.trail.occurrence = run;
                 let until = (pressed.verb == Verb::Snooze).then(|| put_off_until(&after)).flatten();
-                return Ok((Reaction::Answered { verb: pressed.verb, until, edit: None, language }, "answered"));
+                return Ok((Reaction::Answered { verb: pressed.verb, until, edit: None, language }, Outcome::Answered));
             }
             Ok(changed) => {
                 self.editor.others_changed(&changed);
@@ -223,16 +224,16 @@ impl Taker {
             Press::Answered => {
                 let until = (pressed.verb == Verb::Snooze).then(|| put_off_until(&after)).flatten();
                 let edit = self.editor.show_pressed(&after, channel, message_id, true);
-                (Reaction::Answered { verb: pressed.verb, until, edit, language }, "answered")
+                (Reaction::Answered { verb: pressed.verb, until, edit, language }, Outcome::Answered)
             }
             Press::Refused(Some(Refused::SendBegun | Refused::OtherBegun(_))) => {
-                (Reaction::NotNow { why: NotNow::BeingSent, language }, "not_now")
+                (Reaction::NotNow { why: NotNow::BeingSent, language }, Outcome::NotNow)
             }
             Press::Refused(_) => match why_not(&after, pressed.verb) {
-                Some(why) => (Reaction::NotNow { why, language }, "not_now"),
-                None => (self.already(&after, channel, message_id, language), "already"),
+                Some(why) => (Reaction::NotNow { why, language }, Outcome::NotNow),
+                None => (self.already(&after, channel, message_id, language), Outcome::Already),
             },
-            Press::Replayed => (self.already(&after, channel, message_id, language), "replayed"),
+            Press::Replayed => (self.already(&after, channel, message_id, language), Outcome::Replayed),
         })
     }
 
@@ -263,7 +264,7 @@ impl Taker {
             };
             let (reaction, outcome) = reaction(reply);
             node.metrics.count_inbound(&name, outcome);
-            if outcome == "answered" {
+            if outcome == Outcome::Answered {
                 standings.answered(&name);
             }
             // Where a channel can only speak in its reply, the message alone shows the answer.
@@ -277,7 +278,7 @@ impl Taker {
     }
 
     /// Remembers somebody whom no user is.
-    fn note_unknown(&self, channel: &str, sender: Option<&Sender>) {
+    fn remember_unknown(&self, channel: &str, sender: Option<&Sender>) {
         let address = sender.and_then(|sender| sender.person.first()).map_or("", String::as_str);
         self.standings.unknown(channel, address, self.node.now());
     }
@@ -336,13 +337,13 @@ fn who(channel: &str) -> Who {
     Who::from(format!("channel:{channel}").as_str()).via("inbound")
 }
 
-/// What a person is told who wrote something, and the word by which it is counted.
-fn reaction(reply: Reply) -> (Result<Reaction, NotTaken>, &'static str) {
+/// What a person is told who wrote something, and what was made of it.
+fn reaction(reply: Reply) -> (Result<Reaction, NotTaken>, Outcome) {
     let outcome = match (reply.handled, reply.refused) {
-        (false, _) => "no_answer",
-        (true, None) => "answered",
-        (true, Some("already_answered" | "cancelled" | "over")) => "already",
-        (true, Some(_)) => "not_now",
+        (false, _) => Outcome::NoAnswer,
+        (true, None) => Outcome::Answered,
+        (true, Some("already_answered" | "cancelled" | "over")) => Outcome::Already,
+        (true, Some(_)) => Outcome::NotNow,
     };
     let is_taken = reply.answer.is_some() && reply.refused.is_none();
     let say = reply.say.filter(|_| reply.handled);

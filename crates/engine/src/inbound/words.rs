@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use punctual_core::answer::Pressed;
 use punctual_core::change::Refused;
 use punctual_core::channel::receive::{Choice, Sender};
-use punctual_core::decide::inbound::{Place, Verdict, ended_since, last_said, meant, verdict};
+use punctual_core::decide::inbound::{Scene, Verdict, ended_since, last_said, meant, verdict};
 use punctual_core::id::OccurrenceId;
 use punctual_core::journal::Who;
 use punctual_core::opinion::Opinion;
@@ -203,9 +203,9 @@ impl Words {
                 (asked, has_ended) = (self.asked(written, who, Some(ended_since(now))).await?, true);
                 continue;
             };
-            let place = place(written, who);
+            let scene = scene(written, who);
             let of = |id: OccurrenceId| asked.iter().find(|question| question.trail.occurrence.id == id);
-            match verdict(&place, answer, &asked, has_ended, now) {
+            match verdict(&scene, answer, &asked, has_ended, now) {
                 Verdict::NotMine => return Ok(Reply::default()),
                 Verdict::LookFurther => {}
                 Verdict::Which { runs } => {
@@ -254,13 +254,13 @@ impl Words {
         let Some(opinion) = &self.opinion else { return Ok(Reply::default()) };
         let (now, who) = (self.node.now(), self.who(written).await?);
         let asked = self.asked(written, &who, None).await?;
-        let place = place(written, &who);
-        let Some(question) = meant(&place, &asked) else { return Ok(Reply::default()) };
+        let scene = scene(written, &who);
+        let Some(question) = meant(&scene, &asked) else { return Ok(Reply::default()) };
         let prompt = question.reminder.ack.as_ref().and_then(|ack| ack.prompt.as_deref()).unwrap_or("Done?");
         let Some(answer) = opinion.opinion(prompt, written.text.trim()).await else { return Ok(Reply::default()) };
         let ear = Ear::of(&asked, now);
         let lang = ear.lang.unwrap_or(self.node.settings.language);
-        match verdict(&place, answer, std::slice::from_ref(question), true, now) {
+        match verdict(&scene, answer, std::slice::from_ref(question), true, now) {
             Verdict::Say { about, line } => Ok(said(&ear, line, answer, about, Some(question), lang)),
             Verdict::Answer { run, answer: command, line } => {
                 let mut by = by(written, &who, question, now);
@@ -369,8 +369,8 @@ impl People {
     }
 }
 
-fn place<'a>(written: &'a Written, who: &'a People) -> Place<'a> {
-    Place {
+fn scene<'a>(written: &'a Written, who: &'a People) -> Scene<'a> {
+    Scene {
         channel: written.channel.as_deref(),
         addresses: &who.addresses,
         is_shared: who.is_shared,

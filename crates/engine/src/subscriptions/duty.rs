@@ -56,7 +56,7 @@ impl OwnDuty {
     }
 
     /// Says what an operator should know, and since when.
-    pub(super) fn note(&mut self, note: String) {
+    pub(super) fn set_note(&mut self, note: String) {
         let now = self.node.now();
         let now = now.round(Unit::Second).unwrap_or(now);
         self.duty.note = Some(format!("{now}: {note}"));

@@ -6,7 +6,7 @@
 //! written down are told again under the same key.
 
 /// Whose turn it is: entries of one reminder wait for each other.
-mod lanes;
+mod chains;
 
 /// Keeping a duty.
 mod duty;
@@ -23,8 +23,8 @@ use punctual_core::journal::{Kind, Placed};
 use punctual_core::reminder::Address;
 use punctual_core::store::{JournalQuery, Start};
 
+use self::chains::{ChainKey, Chains, GivenUp, Told};
 use self::duty::OwnDuty;
-use self::lanes::{GivenUp, LaneKey, Lanes, Told};
 use crate::dispatch::Dispatcher;
 use crate::dispatch::send::fate;
 use crate::journal::{Ended, FollowError, Follower, Page};
@@ -101,7 +101,7 @@ enum Over {
 
 /// A follower with what it saw next.
 type Reading = BoxFuture<(Follower, Result<Arc<Page>, Ended>)>;
-type Telling<'a> = Pin<Box<dyn Future<Output = (LaneKey, Told)> + Send + 'a>>;
+type Telling<'a> = Pin<Box<dyn Future<Output = (ChainKey, Told)> + Send + 'a>>;
 
 impl Teller {
     pub(crate) async fn run(self) {
@@ -110,8 +110,8 @@ impl Teller {
             let taken = self.node.store.take_duty(name, &self.node.settings.node, self.node.now()).await;
             match taken {
                 Ok(Some(duty)) => {
-                    let held = OwnDuty::new(&self.node, self.peers.is_shared(), name, duty);
-                    match self.work(held).await {
+                    let own = OwnDuty::new(&self.node, self.peers.is_shared(), name, duty);
+                    match self.work(own).await {
                         Over::Lost => {}
                         Over::Gone | Over::Stopped => return,
                     }
@@ -126,34 +126,34 @@ impl Teller {
     }
 
     /// Tells entry after entry for as long as the duty is this node's.
-    async fn work(&self, mut held: OwnDuty) -> Over {
+    async fn work(&self, mut own: OwnDuty) -> Over {
         let clock = &self.node.clock;
-        let Some(follower) = self.follow(&mut held).await else {
-            held.leave().await;
+        let Some(follower) = self.follow(&mut own).await else {
+            own.leave().await;
             return if self.node.stopping() { Over::Stopped } else { Over::Lost };
         };
-        let mut lanes = Lanes::new(held.position());
+        let mut chains = Chains::new(own.position());
         let mut reading: Option<Reading> = Some(read(follower));
         let mut idle: Option<Follower> = None;
         let mut telling: FuturesUnordered<Telling<'_>> = FuturesUnordered::new();
         let over = loop {
-            if lanes.n_unfinished() < WINDOW_MAX
+            if chains.n_unfinished() < WINDOW_MAX
                 && let Some(follower) = idle.take()
             {
                 reading = Some(read(follower));
             }
-            while let Some((key, entry)) = lanes.begin(clock.run_for()) {
+            while let Some((key, entry)) = chains.begin(clock.run_for()) {
                 telling.push(Box::pin(async move { (key, self.tell(entry).await) }));
             }
-            self.show(&lanes);
-            let again = lanes.again_in(clock.run_for()).map(|span| clock.pause(span));
+            self.show(&chains);
+            let again = chains.again_in(clock.run_for()).map(|span| clock.pause(span));
             tokio::select! { biased;
                 () = self.node.stopped() => break Over::Stopped,
-                is_kept = held.keep(lanes.done_to()) => if !is_kept { break Over::Lost },
+                is_kept = own.keep(chains.done_to()) => if !is_kept { break Over::Lost },
                 Some((key, told)) = telling.next(), if !telling.is_empty() => {
-                    if let Some(given_up) = self.ended(&mut lanes, key, told) {
+                    if let Some(given_up) = self.ended(&mut chains, key, told) {
                         self.give_up(&given_up);
-                        held.note(given_up.to_string());
+                        own.set_note(given_up.to_string());
                         if given_up.is_gone {
                             break Over::Gone;
                         }
@@ -165,7 +165,7 @@ impl Teller {
                         Ok(page) => {
                             let wanted = page.entries.iter().filter(|entry| follower.wants(entry));
                             let wanted = wanted.filter(|entry| self.subscription.wants(entry));
-                            lanes.add(wanted.cloned().map(Arc::new), page.reached);
+                            chains.add(wanted.cloned().map(Arc::new), page.reached);
                             idle = Some(follower);
                         }
                         Err(Ended::Stopping) => break Over::Stopped,
@@ -183,7 +183,7 @@ impl Teller {
             let mut grace = clock.pause(STOP_GRACE);
             while !telling.is_empty() {
                 tokio::select! { biased;
-                    Some((key, told)) = telling.next() => drop(self.ended(&mut lanes, key, told)),
+                    Some((key, told)) = telling.next() => drop(self.ended(&mut chains, key, told)),
                     () = &mut grace => break,
                 }
             }
@@ -191,17 +191,17 @@ impl Teller {
         // The requests under way are abandoned: their entries will be told again under the same keys.
         drop(telling);
         if !matches!(over, Over::Lost) {
-            held.write(lanes.done_to()).await;
-            held.leave().await;
+            own.write(chains.done_to()).await;
+            own.leave().await;
         }
         over
     }
 
     /// Follows the journal from where the duty has come to; `None`: not now.
-    async fn follow(&self, held: &mut OwnDuty) -> Option<Follower> {
+    async fn follow(&self, own: &mut OwnDuty) -> Option<Follower> {
         let name = &self.subscription.name;
         loop {
-            let error = match self.follow_after(held.position()).await {
+            let error = match self.follow_after(own.position()).await {
                 Ok(follower) => return Some(follower),
                 Err(error) => error,
             };
@@ -213,10 +213,10 @@ impl Teller {
                     return None;
                 }
             };
-            let position = held.position();
+            let position = own.position();
             tracing::error!(subscription = %name, position, %error, "its receiver is not told of entries that are lost");
-            held.note(format!("from position {position}: {error}"));
-            held.go_to(goes_on_after);
+            own.set_note(format!("from position {position}: {error}"));
+            own.go_to(goes_on_after);
         }
     }
 
@@ -245,12 +245,12 @@ impl Teller {
         }
     }
 
-    /// Takes note of what became of an entry.
-    fn ended(&self, lanes: &mut Lanes, key: LaneKey, told: Told) -> Option<GivenUp> {
+    /// Learns what became of an entry.
+    fn ended(&self, chains: &mut Chains, key: ChainKey, told: Told) -> Option<GivenUp> {
         if matches!(told, Told::Passed) {
             self.node.metrics.subscription_told.get_or_create(&self.label()).inc();
         }
-        lanes.ended(key, told, self.node.clock.run_for())
+        chains.ended(key, told, self.node.clock.run_for())
     }
 
     fn give_up(&self, given_up: &GivenUp) {
@@ -267,8 +267,8 @@ impl Teller {
         }
     }
 
-    fn show(&self, lanes: &Lanes) {
-        let behind = self.node.journal.head().saturating_sub(lanes.done_to()).max(0);
+    fn show(&self, chains: &Chains) {
+        let behind = self.node.journal.head().saturating_sub(chains.done_to()).max(0);
         self.node.metrics.subscription_behind.get_or_create(&self.label()).set(behind);
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::anyhow;
+use punctual_core::channel::SendOutcome;
 use punctual_core::zone::Zone;
 use punctual_engine::SystemClock;
 
@@ -123,9 +124,9 @@ async fn test(channel: &str, address: &str, context: &Context) -> anyhow::Result
     if context.json {
         print_json(&told)?;
     }
-    let (outcome, meaning) = (neutral(&told.outcome), neutral(&told.meaning));
+    let (outcome, meaning) = (neutral(told.outcome.as_str()), neutral(&told.meaning));
     let error = told.error.as_deref().map(|error| format!(": {}", neutral(error))).unwrap_or_default();
-    if outcome != "sent" {
+    if told.outcome != SendOutcome::Sent {
         return Err(anyhow!("{channel}: {outcome}{error}; {meaning}"));
     }
     if context.json {

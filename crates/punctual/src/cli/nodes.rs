@@ -1,5 +1,7 @@
 //! The servers that use the same database.
 
+use punctual_core::store::NodeState;
+
 use super::style::{Style, neutral};
 use super::table::{Cell, Table};
 use super::{Context, print, print_json};
@@ -23,7 +25,7 @@ fn row(node: &Node) -> Vec<Cell> {
     let clock = node.clock_offset_ms.map_or_else(|| "–".to_owned(), |ms| format!("{ms:+.1} ms"));
     vec![
         Cell::new(&name, Style::Cyan),
-        Cell::new(&node.state, if node.state == "alive" { Style::Green } else { Style::Red }),
+        Cell::new(node.state.as_str(), if node.state == NodeState::Alive { Style::Green } else { Style::Red }),
         Cell::plain(&node.since.to_string()),
         Cell::plain(&node.shards.len().to_string()),
         Cell::plain(&count(node.in_flight)),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use punctual_core::clock::Clock as _;
+use punctual_core::watch::RunState;
 use punctual_engine::SystemClock;
 
 use super::style::{Style, neutral};
@@ -151,7 +152,7 @@ async fn show(name: &str, context: &Context) -> anyhow::Result<()> {
         table.push(vec![
             Cell::new(&run.run_id, Style::Cyan),
             Cell::plain(&local(run.started_at, &zone, now)),
-            Cell::plain(&run.state),
+            Cell::plain(run.state.as_str()),
             Cell::plain(&format!("{:.3}", run.seconds)),
             Cell::plain(&counts(run)),
             Cell::new(&neutral(run.error.as_deref().unwrap_or("–")), Style::Yellow),
@@ -164,7 +165,7 @@ async fn run_one(name: &str, context: &Context) -> anyhow::Result<()> {
     let mut run = context.client.run_watch(name).await?;
     let joined = run.joined;
     let clock = SystemClock::start();
-    while run.state == "running" {
+    while run.state == RunState::Running {
         clock.pause(LOOK_EVERY).await;
         run = context.client.watch_run(name, &run.run_id, &PageQuery::default()).await?;
     }
@@ -177,13 +178,13 @@ async fn run_one(name: &str, context: &Context) -> anyhow::Result<()> {
             print(&format!(
                 "run {}{joined}: {} in {:.3} s{error}\n  {}\n",
                 run.run_id,
-                run.state.replace('_', " "),
+                run.state.as_str().replace('_', " "),
                 run.seconds,
                 counts(&run)
             ))?;
         }
     }
-    if run.state == "done" && run.failed == 0 { Ok(()) } else { Err(Said.into()) }
+    if run.state == RunState::Done && run.failed == 0 { Ok(()) } else { Err(Said.into()) }
 }
 
 async fn test(name: &str, context: &Context) -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use punctual_core::channel::SendError;
+use punctual_core::channel::{SendError, SendOutcome};
 use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::reminder::Address;
 use punctual_engine::{ChannelStanding, ClosedGate, Receiving, Trial};
@@ -146,26 +146,29 @@ pub(super) async fn test(
 fn told(trial: &Trial, to: Address) -> Tested {
     let (outcome, meaning) = match &trial.said {
         Ok(_) if trial.is_dead => (
-            "sent",
+            SendOutcome::Sent,
             "it was taken; the address counts as dead until `punctual channels revive` brings it back".to_owned(),
         ),
-        Ok(_) => ("sent", "it was taken".to_owned()),
+        Ok(_) => (SendOutcome::Sent, "it was taken".to_owned()),
         Err(SendError::Throttled { wait, .. }) => {
             let seconds = wait.as_secs_f64().ceil();
             (
-                "throttled",
+                SendOutcome::Throttled,
                 format!("nothing may be sent there for another {seconds} s; reminders wait and lose no attempt"),
             )
         }
-        Err(SendError::Unavailable(_)) => {
-            ("unavailable", "it may work later; a reminder would go another way, and be tried again".to_owned())
-        }
+        Err(SendError::Unavailable(_)) => (
+            SendOutcome::Unavailable,
+            "it may work later; a reminder would go another way, and be tried again".to_owned(),
+        ),
         Err(SendError::Refused(_)) => {
-            ("refused", "such a message is never taken there; a reminder would go another way".to_owned())
+            (SendOutcome::Refused, "such a message is never taken there; a reminder would go another way".to_owned())
         }
-        Err(SendError::Gone(_)) => ("gone", "the address is dead; reminders would not be sent there again".to_owned()),
+        Err(SendError::Gone(_)) => {
+            (SendOutcome::Gone, "the address is dead; reminders would not be sent there again".to_owned())
+        }
         Err(SendError::Unknown(_)) => {
-            ("unknown", "it may have arrived; whether a reminder is sent again is its on_unknown".to_owned())
+            (SendOutcome::Unknown, "it may have arrived; whether a reminder is sent again is its on_unknown".to_owned())
         }
     };
     Tested {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use punctual_core::store::NodeState;
 
 use super::App;
 use super::auth::Caller;
@@ -28,7 +29,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
     let show = |node: punctual_engine::NodeStanding| Node {
         this: node.name == *own,
         name: node.name,
-        state: if node.is_alive { "alive" } else { "silent" }.into(),
+        state: if node.is_alive { NodeState::Alive } else { NodeState::Silent }.into(),
         since: node.since,
         seen_at: node.seen_at,
         version: node.about.version,

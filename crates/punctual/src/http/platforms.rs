@@ -11,6 +11,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use punctual_core::channel::Channel;
 use punctual_core::channel::receive::{Call, Inbound, NotRead, NotTaken, Reaction, Receive, Reply, Way};
+use punctual_engine::Outcome;
 use tokio::sync::Semaphore;
 
 use super::App;
@@ -72,7 +73,7 @@ pub(super) async fn receive(
         Ok(inbounds) => inbounds,
         Err(NotRead::Answer(reply)) => return Ok(render(reply)),
         Err(NotRead::Malformed(why)) => {
-            app.engine.metrics().count_inbound(&name, "malformed");
+            app.engine.metrics().count_inbound(&name, Outcome::Malformed);
             tracing::warn!(channel = %name, %why, "a request of a platform could not be understood");
             return Err(Problem::bad_request(why));
         }

@@ -338,7 +338,7 @@ pub(super) async fn command(
             ];
             let known: &[&str] =
                 if is_snooze { &["minutes", "until", "run", "text", "channel"] } else { &["run", "text", "channel"] };
-            note_unknown(&mut faults, others, known);
+            refuse_unknown(&mut faults, others, known);
             by.said = said(answer.text, answer.channel, &mut faults);
             let snoozed = match is_snooze {
                 true => faults.note(snooze(minutes, until, &app, &caller, id).await?),
@@ -364,7 +364,7 @@ pub(super) async fn command(
                 ("text", text.is_some()),
                 ("channel", channel.is_some()),
             ];
-            note_unknown(&mut faults, others, &["run", "held"]);
+            refuse_unknown(&mut faults, others, &["run", "held"]);
             faults.finish()?;
             Change::Resend(Resend { run, held: held.unwrap_or_default(), ..Resend::default() })
         }
@@ -397,7 +397,7 @@ pub(super) async fn command(
 }
 
 /// Notes the fields that were given and that a command does not take.
-fn note_unknown<const N: usize>(faults: &mut Faults, given: [(&str, bool); N], known: &[&'static str]) {
+fn refuse_unknown<const N: usize>(faults: &mut Faults, given: [(&str, bool); N], known: &[&'static str]) {
     for (field, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
         faults.add(read::unknown(field, known));
     }

@@ -277,7 +277,7 @@ fn shown_run(run: &punctual_core::watch::WatchRun, now: Timestamp) -> WatchRun {
     WatchRun {
         run_id: run.id.to_string(),
         watch: run.watch.clone(),
-        state: run.state.to_string(),
+        state: run.state.into(),
         asked: run.asked,
         joined: None,
         node: run.node.clone(),

@@ -32,7 +32,7 @@ use punctual_core::clock::{Clock, Machine, Random, within};
 use punctual_core::opinion::Opinion;
 use punctual_core::reminder::Address;
 use punctual_core::store::{Shared, Store};
-use punctual_engine::{DefinedWatch, Engine, Parts, Settings, Subscription, TokioRuntime, machine};
+use punctual_engine::{DefinedWatch, Engine, Parts, Running, Settings, Subscription, TokioRuntime, machine};
 use punctual_store::postgres::{PostgresStore, Published, PublishedChannel};
 use punctual_store::sqlite::{self, SqliteStore};
 use punctual_store::watched;
@@ -94,45 +94,14 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
     let is_encrypted = config.tls.is_some();
     let scheme = if is_encrypted { "https" } else { "http" };
     let url = address.map_or_else(|| format!("{scheme}://{}", config.listen), |at| place::url_of(at, is_encrypted));
-    let local_links = LocalLinks::of(&config, &url);
-    let server = server(&config, &url, &secrets, &clock);
-    let links = server.links.clone();
-    let webpush_key = secrets.webpush.public().to_owned();
-    let browsers = browsers(&config, secrets.webpush, server.links.clone(), &machine)?;
-    let mut channels = channels(&config, Some(secrets.webhook), browsers, server)?;
-    settings.shared = shared(settings.shared, &config, &channels);
-    if let Opened::Postgres(store) = &database {
-        publish(store, &config, &channels).await;
-    }
-    let shadow = config.shadow.then(ShadowSends::default);
-    if let Some(sends) = &shadow {
-        channels = rehearsed(channels, sends);
-    }
-    let engine = Engine::new(Parts {
-        store: database.store(),
-        channels,
-        clock: Arc::clone(&clock),
-        random,
-        runtime: Arc::new(TokioRuntime::current()),
-        settings,
-        alarm: alarm(config.redis.as_ref(), &clock)?,
-        opinion: opinion(&config, &clock)?,
-    });
-    let sources = Sources::new(config.calendar_allow_private, config.calendar_files.clone())?;
-    engine.follow_calendars(Arc::new(sources.clone()));
+    let made = make(&config, &machine, &database, secrets, settings, &url).await?;
+    let Made { engine, admin, links, webpush_key, local_links, shadow, sources } = made;
     let running = engine.start().await.context("cannot start")?;
     if let Opened::Postgres(store) = &database {
-        secrets.admin.share(Arc::clone(store), node, Arc::clone(&clock)).await;
+        admin.share(Arc::clone(store), node, Arc::clone(&clock)).await;
     }
     let (Some(listener), Some(address)) = (listener, address) else {
-        let (version, database, node) = (env!("CARGO_PKG_VERSION"), &config.database, &engine.settings().node);
-        let n_watches = config.watches.len();
-        tracing::info!(version, %database, node, n_watches, "punctual {version} runs watches on {database}, node {node}");
-        let signal = signals.next().await;
-        tracing::info!("{signal}: stopping; again to stop at once");
-        tokio::spawn(signals.next_exits());
-        running.stop().await;
-        tracing::info!("stopped");
+        run_watches(&config, &engine, running, signals).await;
         return Ok(());
     };
 
@@ -142,7 +111,7 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
         engine: engine.clone(),
         zone: config.timezone.clone(),
         retries_max: config.retries_max,
-        admin_key: secrets.admin.key,
+        admin_key: admin.key,
         local_key: local_key.clone(),
         key_rate: config.key_rate,
         hosts: http::Hosts::new(
@@ -189,6 +158,68 @@ async fn start(config: Config, has_door: bool) -> anyhow::Result<()> {
     running.stop().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// An engine that has not been started, and what its door needs of what it was made with.
+struct Made {
+    engine: Engine,
+    admin: secrets::AdminKey,
+    links: Option<Links>,
+    webpush_key: String,
+    local_links: Option<LocalLinks>,
+    shadow: Option<ShadowSends>,
+    sources: Sources,
+}
+
+/// Makes the channels and, with them, the engine of a server that is reached at `url`.
+async fn make(
+    config: &Config,
+    machine: &Machine,
+    database: &Opened,
+    secrets: secrets::Secrets,
+    settings: Settings,
+    url: &str,
+) -> anyhow::Result<Made> {
+    let Machine { clock, random } = machine.clone();
+    let local_links = LocalLinks::of(config, url);
+    let server = server(config, url, &secrets, &clock);
+    let links = server.links.clone();
+    let webpush_key = secrets.webpush.public().to_owned();
+    let browsers = browsers(config, secrets.webpush, server.links.clone(), machine)?;
+    let mut channels = channels(config, Some(secrets.webhook), browsers, server)?;
+    let settings = Settings { shared: shared(settings.shared, config, &channels), ..settings };
+    if let Opened::Postgres(store) = database {
+        publish(store, config, &channels).await;
+    }
+    let shadow = config.shadow.then(ShadowSends::default);
+    if let Some(sends) = &shadow {
+        channels = rehearsed(channels, sends);
+    }
+    let engine = Engine::new(Parts {
+        store: database.store(),
+        channels,
+        clock: Arc::clone(&clock),
+        random,
+        runtime: Arc::new(TokioRuntime::current()),
+        settings,
+        alarm: alarm(config.redis.as_ref(), &clock)?,
+        opinion: opinion(config, &clock)?,
+    });
+    let sources = Sources::new(config.calendar_allow_private, config.calendar_files.clone())?;
+    engine.follow_calendars(Arc::new(sources.clone()));
+    Ok(Made { engine, admin: secrets.admin, links, webpush_key, local_links, shadow, sources })
+}
+
+/// Runs watches, and delivers, until a signal comes.
+async fn run_watches(config: &Config, engine: &Engine, running: Running, mut signals: signals::Signals) {
+    let (version, database, node) = (env!("CARGO_PKG_VERSION"), &config.database, &engine.settings().node);
+    let n_watches = config.watches.len();
+    tracing::info!(version, %database, node, n_watches, "punctual {version} runs watches on {database}, node {node}");
+    let signal = signals.next().await;
+    tracing::info!("{signal}: stopping; again to stop at once");
+    tokio::spawn(signals.next_exits());
+    running.stop().await;
+    tracing::info!("stopped");
 }
 
 /// The watches of the config file, each with its application's rows. Nothing is opened yet.

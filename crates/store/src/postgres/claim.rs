@@ -48,8 +48,8 @@ pub(super) async fn claim(
     let early = found.leave_early(claim);
     let not_before = if early == TooEarly::None { Vec::new() } else { not_before(db, claim).await? };
     if early == TooEarly::Hiding {
-        let also = "and $4::bytea is not null and (o.wake_at <= $5 or o.state not in ('processing', 'awaiting_ack'))";
-        found = due(db, claim, also).await?;
+        let also = format!("and $4::bytea is not null and (o.wake_at <= $5 or not {})", *rows::LEFT_ALONE);
+        found = due(db, claim, &also).await?;
         found.leave_early(claim);
     }
     if found.due.is_empty() && found.unreadable.is_empty() {
@@ -113,14 +113,14 @@ pub(super) async fn prolong_claimed(
 
 /// The moments within `claim` that must be waited for.
 async fn not_before(db: &Connection<'_>, claim: &Claim) -> Result<Vec<Timestamp>, Fault> {
-    let rows = db
-        .rows(
-            "select distinct wake_at from punctual.occurrence where priority in (0, 1, 2, 3) and wake_at > $1 \
-             and wake_at <= $2 and state in ('processing', 'awaiting_ack') order by wake_at",
-            &[(&micros(claim.now), Type::TIMESTAMPTZ), (&micros(claim.until), Type::TIMESTAMPTZ)],
-        )
-        .await?;
-    each(&rows, |found| Reader::new(found, 0).at())
+    let sql = format!(
+        "select distinct o.wake_at from punctual.occurrence o where o.priority in (0, 1, 2, 3) and o.wake_at > $1 \
+         and o.wake_at <= $2 and {} order by o.wake_at",
+        *rows::LEFT_ALONE
+    );
+    let moments =
+        db.rows(&sql, &[(&micros(claim.now), Type::TIMESTAMPTZ), (&micros(claim.until), Type::TIMESTAMPTZ)]).await?;
+    each(&moments, |found| Reader::new(found, 0).at())
 }
 
 /// Locks what is due, most urgent first, and steps around what others have locked.

@@ -259,7 +259,7 @@ async fn around(db: &Connection<'_>, loaded: &[Loaded]) -> Result<Around, Fault>
     let mut ids: Vec<Uuid> = loaded.iter().flat_map(|loaded| &loaded.links).map(|link| uuid(link.reminder)).collect();
     ids.sort_unstable();
     // Groups are shared, so that whoever changes one waits and then sees these events.
-    let (scopes, groups, held) = all3(
+    let (scopes, groups, linked) = all3(
         async {
             if paths.is_empty() {
                 return Ok(Vec::new());
@@ -274,11 +274,11 @@ async fn around(db: &Connection<'_>, loaded: &[Loaded]) -> Result<Around, Fault>
             let sql = format!("select {} from punctual.user_group g where g.name = any ($1) for share", rows::GROUP);
             each(&db.rows(&sql, &[(&groups, Type::TEXT_ARRAY)]).await?, rows::group)
         },
-        held(db, ids),
+        linked(db, ids),
     )
     .await?;
     let zones = zones(db, loaded, &groups).await?;
-    Ok(Around { scopes, groups, zones, held })
+    Ok(Around { scopes, groups, zones, linked })
 }
 
 /// The zones of the people of these events.
@@ -316,39 +316,39 @@ static REMINDERS: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Locks reminders and their open runs. One that cannot be read counts as over: a claim sets its runs aside.
-async fn held(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderId, Linked>, Fault> {
+async fn linked(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderId, Linked>, Fault> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
     let params: [Param<'_>; 1] = [(&ids, Type::UUID_ARRAY)];
     let (runs, reminders) = both(db.rows(&RUNS, &params), db.rows(&REMINDERS, &params)).await?;
-    let mut held: HashMap<ReminderId, Linked> = HashMap::with_capacity(ids.len());
+    let mut linked: HashMap<ReminderId, Linked> = HashMap::with_capacity(ids.len());
     for row in &reminders {
         let mut from = Reader::new(row, 0);
         if let Ok(reminder) = rows::reminder(&mut from)
             && let Ok(progress) = rows::progress(&mut from)
         {
-            held.insert(reminder.id, Linked { reminder, progress, open: Vec::new(), family: Vec::new() });
+            linked.insert(reminder.id, Linked { reminder, progress, open: Vec::new(), family: Vec::new() });
         }
     }
     for row in &runs {
         if let Ok(run) = rows::occurrence(&mut Reader::new(row, 0))
-            && let Some(held) = held.get_mut(&run.id.reminder)
+            && let Some(linked) = linked.get_mut(&run.id.reminder)
         {
-            held.open.push(run);
+            linked.open.push(run);
         }
     }
-    for held in held.values_mut().filter(|held| held.may_have_kin()) {
-        let root = held.reminder.id;
+    for linked in linked.values_mut().filter(|linked| linked.may_have_kin()) {
+        let root = linked.reminder.id;
         let lock = format!(
             "select from punctual.reminder r join punctual.occurrence o on o.reminder_id = r.id \
              where r.escalates_id = $1 and {} for update of o",
             rows::MAY_BE_ASKED
         );
         db.rows(&lock, &[(&uuid(root), Type::UUID)]).await?;
-        held.family = change::kin(db, root, &Family { root, runs: None }).await?;
+        linked.family = change::kin(db, root, &Family { root, runs: None }).await?;
     }
-    Ok(held)
+    Ok(linked)
 }
 
 static INSERT_EVENT: LazyLock<String> = LazyLock::new(|| insert(&EVENT));

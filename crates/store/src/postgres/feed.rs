@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::decide::calendar::{calendar_renewed, feed_changed};
-use punctual_core::feed::{EVERY, Feed, FeedKey, FeedKind, FeedSettings};
+use punctual_core::decide::calendar::{NewRota, calendar_renewed, feed_changed, rota_changed};
+use punctual_core::feed::{Feed, FeedKey, FeedKind};
 use punctual_core::group::Shift;
 use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
@@ -260,7 +260,7 @@ async fn put_shifts(db: &Connection<'_>, group: &str, shifts: &[Shift]) -> Resul
     Ok(())
 }
 
-/// Lets the feed of a group be the calendar that the group names. Another one is read at once, and says anew who is on duty.
+/// Lets the feed of a group follow the calendar that the group names.
 pub(super) async fn follow_group(
     db: &Connection<'_>,
     group: &str,
@@ -270,13 +270,10 @@ pub(super) async fn follow_group(
     let sql = "select source from punctual.feed where kind = 'group' and owner = $1 and name = '' for update";
     let found = db.rows(sql, &[(&group, Type::TEXT)]).await?;
     let before: Option<String> = found.first().map(|row| get(row, 0)).transpose()?;
-    if before.as_deref() == rota {
-        return Ok(());
-    }
-    put_shifts(db, group, &[]).await?;
-    let key = FeedKey::of_group(group);
-    match rota {
-        Some(source) => put(db, &Feed::new(key, source.to_owned(), FeedSettings::default(), EVERY, now)).await,
-        None => remove(db, &key).await.map(drop),
+    let Some(NewRota { feed, shifts }) = rota_changed(group, before.as_deref(), rota, now) else { return Ok(()) };
+    put_shifts(db, group, &shifts).await?;
+    match feed {
+        Some(feed) => put(db, &feed).await,
+        None => remove(db, &FeedKey::of_group(group)).await.map(drop),
     }
 }

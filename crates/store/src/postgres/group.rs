@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use punctual_core::decide::group::group_changed;
-use punctual_core::decide::person::Difference;
 use punctual_core::group::Group;
 use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
@@ -38,12 +37,7 @@ pub(super) async fn put(db: &Connection<'_>, own: Shards, group: &Group, who: Wh
     )
     .await?;
     keep::must_be_new(db, &who, "punctual.user_group where name = $1", &[(&group.name, Type::TEXT)]).await?;
-    feed::follow_group(db, &group.name, group.rota.as_deref(), group.updated_at).await?;
-    write(db, own, &group_changed(&group.name, Some(group), who, group.updated_at)).await?;
-    let before = before.map(|before| before.users).unwrap_or_default();
-    let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
-    event::mark_group(db, &group.name, group.updated_at).await?;
-    let_go(db, own, &group.name, &left, group.updated_at).await
+    changed(db, own, &group.name, before.as_ref(), Some(group), who, group.updated_at).await
 }
 
 /// Removes a group. `None`: there was none.
@@ -61,10 +55,7 @@ pub(super) async fn delete(
     };
     who.expects.check(|| Some(before.version()))?;
     keep::delete(db, "delete from punctual.user_group where name = $1", name).await?;
-    feed::follow_group(db, name, None, now).await?;
-    write(db, own, &group_changed(name, None, who, now)).await?;
-    event::mark_group(db, name, now).await?;
-    let_go(db, own, name, &before.users, now).await.map(Some)
+    changed(db, own, name, Some(&before), None, who, now).await.map(Some)
 }
 
 /// One group, which nobody else changes before the transaction ends.
@@ -73,21 +64,26 @@ async fn for_update(db: &Connection<'_>, name: &str) -> Result<Option<Group>, Fa
     Ok(each(&db.rows(&sql, &[(&clean(name), Type::TEXT)]).await?, rows::group)?.pop())
 }
 
-/// Looks again at the runs of users who belong to a group no more, if that is silent, and commits.
-async fn let_go(
+/// What follows from a group that was written or removed, and commits; returns when runs must be looked at again.
+async fn changed(
     db: &Connection<'_>,
     own: Shards,
     name: &str,
-    users: &[String],
+    before: Option<&Group>,
+    after: Option<&Group>,
+    who: Who,
     now: Timestamp,
 ) -> Result<Vec<Timestamp>, Fault> {
-    let is_silent = "select from punctual.silence where group_name = $1 and until_at > $2 limit 1";
+    feed::follow_group(db, name, after.and_then(|after| after.rota.as_deref()), now).await?;
+    let silence = "select from punctual.silence where group_name = $1 and until_at > $2 limit 1";
     let of_group: [Param<'_>; 2] = [(&name, Type::TEXT), (&micros(now), Type::TIMESTAMPTZ)];
+    let is_silent = !db.rows(silence, &of_group).await?.is_empty();
+    let (users, writes) = group_changed(name, before, after, is_silent, who, now);
+    write(db, own, &writes).await?;
+    event::mark_group(db, name, now).await?;
     let mut wakes = Vec::new();
-    if !users.is_empty() && !db.rows(is_silent, &of_group).await?.is_empty() {
-        for user in users {
-            wakes.extend(person::follow(db, own, user, Difference::TIMES, now).await?);
-        }
+    for (user, difference) in users {
+        wakes.extend(person::follow(db, own, &user, difference, now).await?);
     }
     db.commit().await?;
     Ok(wakes)

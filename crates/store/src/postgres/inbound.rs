@@ -5,7 +5,7 @@ use punctual_core::channel::receive::Place;
 use punctual_core::decide::report::reported;
 use punctual_core::id::OccurrenceId;
 use punctual_core::shard::Shards;
-use punctual_core::store::{Held, PlaceMove, Question, Report, Reported, Seen, StoreError};
+use punctual_core::store::{HeldConnection, PlaceMove, Question, Report, Reported, Seen, StoreError};
 use punctual_core::user::User;
 use tokio_postgres::types::Type;
 
@@ -97,7 +97,7 @@ pub(super) async fn move_place(db: &Connection<'_>, place: &PlaceMove, now: Time
 
 /// Takes those connections of `channels` that no living node has, and lets go of its others; returns who has which. A node that is not
 /// seen to live takes none. A row stays, because its number must never begin anew.
-pub(super) async fn hold(db: &Connection<'_>, node: &str, channels: &[String]) -> Result<Vec<Held>, Fault> {
+pub(super) async fn hold(db: &Connection<'_>, node: &str, channels: &[String]) -> Result<Vec<HeldConnection>, Fault> {
     let (node, lives) = (clean(node), |name: &str| {
         format!(
             "exists (select from punctual.node n where n.name = {name} and n.seen_at > clock_timestamp() - {LIVES_FOR})"
@@ -119,6 +119,6 @@ pub(super) async fn hold(db: &Connection<'_>, node: &str, channels: &[String]) -
         let place: Option<String> = get(found, 3)?;
         let place = place.zip(optional_instant(found, 4)?).map(|(text, at)| Place { text, at });
         let lease = u64::try_from(get::<i64>(found, 2)?).map_err(impossible)?;
-        Ok(Held { channel: get(found, 0)?, node: get(found, 1)?, lease, place })
+        Ok(HeldConnection { channel: get(found, 0)?, node: get(found, 1)?, lease, place })
     })
 }

@@ -45,7 +45,7 @@ pub(super) async fn renew(
 }
 
 /// Writes the platform's own id on an attempt that is under way.
-pub(super) async fn note_sent(
+pub(super) async fn write_message_id(
     db: &Connection<'_>,
     id: OccurrenceId,
     lease: u64,
@@ -61,13 +61,13 @@ pub(super) async fn note_sent(
         (&lease, Type::INT8),
         (&message_id, Type::TEXT),
     ];
-    let noted = db.execute(
+    let written = db.execute(
         "update punctual.occurrence set message_id = $5 where reminder_id = $1 and run = $2 and attempts = $3 \
          and lease = $4 and state = 'processing'",
         &params,
     );
-    let ((), n_noted, ()) = all3(db.begin(BEGIN_BY_KEY), noted, db.commit()).await?;
-    Ok(n_noted > 0)
+    let ((), n_written, ()) = all3(db.begin(BEGIN_BY_KEY), written, db.commit()).await?;
+    Ok(n_written > 0)
 }
 
 /// Makes what the node had leased due for a look now. A lease that has run out is due for a look anyway, and none lasts longer than a

@@ -84,8 +84,8 @@ use punctual_core::reminder::Address;
 use punctual_core::shard::Shards;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
-    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held, Imported,
-    ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Pulse, Question, Released, ReminderQuery,
+    Answer, Answered, Beat, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, HeldConnection,
+    Imported, ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Pulse, Question, Released, ReminderQuery,
     ReminderView, Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Throttle, Trail,
     Upcoming, UpcomingQuery,
 };
@@ -378,7 +378,7 @@ impl Store for PostgresStore {
         on!(self, Urgent, reads: true, db => lease::renew(&db, &leases, until))
     }
 
-    async fn note_sent(
+    async fn write_message_id(
         &self,
         occurrence: OccurrenceId,
         lease: u64,
@@ -386,7 +386,7 @@ impl Store for PostgresStore {
         message_id: &str,
     ) -> Result<bool, StoreError> {
         // The same words twice are the same words.
-        on!(self, Urgent, reads: true, db => lease::note_sent(&db, occurrence, lease, attempt, message_id))
+        on!(self, Urgent, reads: true, db => lease::write_message_id(&db, occurrence, lease, attempt, message_id))
     }
 
     async fn rescue(&self, node: &str, now: Timestamp) -> Result<usize, StoreError> {
@@ -467,7 +467,7 @@ impl Store for PostgresStore {
         read!(self, db => inbound::question(&db, run))
     }
 
-    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<HeldConnection>, StoreError> {
         // Who has one already takes nothing anew.
         read!(self, Urgent, db => inbound::hold(&db, node, &channels))
     }

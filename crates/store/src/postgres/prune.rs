@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use punctual_core::id::OccurrenceId;
-use punctual_core::store::StoreError;
+use punctual_core::store::{ANSWERED_KEPT_FOR, StoreError};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
@@ -12,9 +12,6 @@ use super::pipeline::{all3, all4, both};
 use super::pool::Connection;
 use super::row::{self, micros};
 use crate::rows;
-
-/// How long an answered request is remembered: long enough for any client that retries.
-const ANSWERED_KEPT_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(48);
 
 pub(super) async fn prune(db: &Connection<'_>, before: Timestamp, limit: usize) -> Result<usize, Fault> {
     let before = micros(before);

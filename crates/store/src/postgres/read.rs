@@ -8,7 +8,7 @@ use punctual_core::reminder::ReminderStatus;
 use punctual_core::shard::Shards;
 use punctual_core::store::{
     CHANNEL_LOOKED_AT_MAX, COUNTED_MAX, HowMany, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats,
-    Trail, Upcoming, UpcomingQuery,
+    Trail, Upcoming, UpcomingQuery, id_end,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -164,13 +164,12 @@ impl Chosen {
             chosen.add("next_run.at < {}", Box::new(micros(to)), Type::TIMESTAMPTZ);
         }
         if let Some(matching) = &query.matching {
-            // The end of an id is compared without its dashes; a text in the way of a name is compared as it is.
-            chosen.add(
-                "({} in (r.name, r.message) or right(replace(r.id::text, '-', ''), \
-                 length(replace({}, '-', ''))) = lower(replace({}, '-', '')))",
-                Box::new(row::clean(matching).into_owned()),
-                Type::TEXT,
-            );
+            let words = chosen.bind(Box::new(row::clean(matching).into_owned()), Type::TEXT);
+            let of_id = id_end(matching).map(|end| {
+                let end = chosen.bind(Box::new(end), Type::TEXT);
+                format!(" or right(replace(r.id::text, '-', ''), length({end})) = {end}")
+            });
+            chosen.wheres.push_str(&format!(" and ({words} in (r.name, r.message){})", of_id.unwrap_or_default()));
         }
         if let Some(before) = query.before {
             chosen.add(&format!("{order} < {{}}"), Box::new(uuid(before)), Type::UUID);

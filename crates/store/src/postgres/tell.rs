@@ -16,7 +16,7 @@ use super::pool::Connection;
 /// The channel of all notifications.
 pub(super) const CHANNEL: &str = "punctual";
 
-/// A moment that is further away is not told: every node looks again before then. The trigger has the same number.
+/// A moment that is further away is not told: every node looks again before then. The triggers have the same number.
 const SOON: SignedDuration = SignedDuration::from_mins(2);
 /// More instants than this are not listed; everybody looks for themselves. The trigger has the same number.
 const LISTED_MAX: usize = 50;
@@ -76,6 +76,16 @@ fn moments_of(text: &str) -> Option<Vec<(u8, Timestamp)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_triggers_have_the_same_limits() {
+        let soon = format!("clock_timestamp() + interval '{} minutes'", SOON.as_mins());
+        let (inserted, updated) =
+            (include_str!("functions/occurrence_inserted.sql"), include_str!("functions/occurrence_updated.sql"));
+        assert!(inserted.contains(&soon) && updated.contains(&soon));
+        assert!(inserted.contains(&format!("limit {}), false", LISTED_MAX + 1)));
+        assert!(include_str!("functions/tell.sql").contains(&format!("cardinality(pairs) > {LISTED_MAX} ")));
+    }
 
     #[test]
     fn what_is_told_is_understood() {

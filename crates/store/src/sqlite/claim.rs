@@ -27,7 +27,8 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
         not_before = moments(db, claim)?;
     }
     if early == TooEarly::Hiding {
-        found = due(db, claim, "AND (wake_at <= ?4 OR state NOT IN ('processing', 'awaiting_ack'))", &mut known)?;
+        let also = format!("AND (o.wake_at <= ?4 OR NOT {})", *rows::LEFT_ALONE);
+        found = due(db, claim, &also, &mut known)?;
         found.leave_early(claim);
     }
     for (id, error) in &found.unreadable {
@@ -45,9 +46,12 @@ pub(super) fn claim(db: &Connection, claim: &Claim) -> Result<Claims, StoreError
 
 /// The moments within `claim` that must be waited for.
 fn moments(db: &Connection, claim: &Claim) -> Result<Vec<Timestamp>, StoreError> {
-    let sql = "SELECT DISTINCT wake_at FROM occurrence WHERE priority IN (0, 1, 2, 3) AND wake_at IS NOT NULL \
-        AND wake_at > ?1 AND wake_at <= ?2 AND state IN ('processing', 'awaiting_ack')";
-    collect(db, sql, params![micros(claim.now), micros(claim.until)], |found| row::instant(get(found, 0)?))
+    let sql = format!(
+        "SELECT DISTINCT o.wake_at FROM occurrence o WHERE o.priority IN (0, 1, 2, 3) AND o.wake_at IS NOT NULL \
+         AND o.wake_at > ?1 AND o.wake_at <= ?2 AND {}",
+        *rows::LEFT_ALONE
+    );
+    collect(db, &sql, params![micros(claim.now), micros(claim.until)], |found| row::instant(get(found, 0)?))
 }
 
 /// Finds what is due, most urgent first, and reads the reminders of it into `known`.
@@ -55,8 +59,8 @@ fn due(db: &Connection, claim: &Claim, also: &str, known: &mut ByReminder<Known>
     // One stretch of the index for each priority, most urgent first; the join then reads only what was chosen.
     let stretch = |rank: u8| {
         format!(
-            "SELECT * FROM (SELECT reminder_id, run FROM occurrence WHERE priority = {rank} AND wake_at IS NOT NULL \
-             AND wake_at >= ?1 AND wake_at <= ?2 {also} ORDER BY wake_at LIMIT ?3)"
+            "SELECT * FROM (SELECT o.reminder_id, o.run FROM occurrence o WHERE o.priority = {rank} AND o.wake_at IS NOT NULL \
+             AND o.wake_at >= ?1 AND o.wake_at <= ?2 {also} ORDER BY o.wake_at LIMIT ?3)"
         )
     };
     let chosen = match &claim.only {
@@ -194,14 +198,14 @@ pub(super) fn renew(
 }
 
 /// Writes the platform's own id beside the attempt that is under way.
-pub(super) fn note_sent(
+pub(super) fn write_message_id(
     db: &Connection,
     id: OccurrenceId,
     lease: u64,
     attempt: u32,
     message_id: &str,
 ) -> Result<bool, StoreError> {
-    let n_noted = db
+    let n_written = db
         .prepare_cached(
             "UPDATE occurrence SET message_id = ? WHERE reminder_id = ? AND run = ? AND lease = ? AND attempts = ? \
              AND state = 'processing'",
@@ -209,7 +213,7 @@ pub(super) fn note_sent(
         .map_err(broken)?
         .execute(params![message_id, id.reminder.as_bytes(), id.run, lease, attempt])
         .map_err(broken)?;
-    Ok(n_noted > 0)
+    Ok(n_written > 0)
 }
 
 /// Makes every leased occurrence due for a look now: the process that leased it is gone, because the lock file is ours.

@@ -44,7 +44,7 @@ impl Commits {
     }
 
     /// Says that `n` commits have been made. A failure to write it costs the notice, and no commit.
-    pub(super) fn note(&self, n: i64) {
+    pub(super) fn tell(&self, n: i64) {
         if let Err(error) = self.put(n) {
             tracing::debug!(%error, "the commits cannot be counted beside the database");
         }

@@ -241,13 +241,13 @@ fn around(db: &Connection, loaded: &[Loaded]) -> Result<Around, StoreError> {
         },
     )?;
     let reminders: Vec<ReminderId> = loaded.iter().flat_map(|loaded| &loaded.links).map(|link| link.reminder).collect();
-    around.held = held(db, &reminders)?;
+    around.linked = linked(db, &reminders)?;
     Ok(around)
 }
 
 /// Reminders with their open runs. One that cannot be read counts as over: a claim sets its runs aside.
-fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Linked>, StoreError> {
-    let mut held: HashMap<ReminderId, Linked> = HashMap::with_capacity(ids.len());
+fn linked(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Linked>, StoreError> {
+    let mut linked: HashMap<ReminderId, Linked> = HashMap::with_capacity(ids.len());
     let sql =
         format!("SELECT {}, {} FROM reminder r WHERE r.id IN (VALUES {{values}})", rows::REMINDER, rows::PROGRESS);
     for_rows(
@@ -260,7 +260,7 @@ fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Linke
             let mut from = Reader::new(row, 0);
             let read = rows::reminder(&mut from).and_then(|reminder| Ok((reminder, rows::progress(&mut from)?)));
             if let Ok((reminder, progress)) = read {
-                held.insert(reminder.id, Linked { reminder, progress, open: Vec::new(), family: Vec::new() });
+                linked.insert(reminder.id, Linked { reminder, progress, open: Vec::new(), family: Vec::new() });
             }
             Ok(())
         },
@@ -279,18 +279,18 @@ fn held(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Linke
         |id, values| values.push(id.as_bytes()),
         |row| {
             if let Ok(run) = rows::occurrence(&mut Reader::new(row, 0))
-                && let Some(held) = held.get_mut(&run.id.reminder)
+                && let Some(linked) = linked.get_mut(&run.id.reminder)
             {
-                held.open.push(run);
+                linked.open.push(run);
             }
             Ok(())
         },
     )?;
-    for held in held.values_mut().filter(|held| held.may_have_kin()) {
-        let family = Family { root: held.reminder.id, runs: None };
-        held.family = change::kin(db, held.reminder.id, &family)?;
+    for linked in linked.values_mut().filter(|linked| linked.may_have_kin()) {
+        let family = Family { root: linked.reminder.id, runs: None };
+        linked.family = change::kin(db, linked.reminder.id, &family)?;
     }
-    Ok(held)
+    Ok(linked)
 }
 
 /// Writes what is said of events and scopes.

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::decide::calendar::{calendar_renewed, feed_changed};
-use punctual_core::feed::{EVERY, Feed, FeedKey, FeedKind, FeedSettings};
+use punctual_core::decide::calendar::{NewRota, calendar_renewed, feed_changed, rota_changed};
+use punctual_core::feed::{Feed, FeedKey, FeedKind};
 use punctual_core::group::Shift;
 use punctual_core::journal::Who;
 use punctual_core::store::{FeedEnd, Feeds, StoreError, TakenFeed};
@@ -204,18 +204,15 @@ fn put_shifts(db: &Connection, group: &str, shifts: &[Shift]) -> Result<(), Stor
     Ok(())
 }
 
-/// Lets the feed of a group be the calendar that the group names. Another one is read at once, and says anew who is on duty.
+/// Lets the feed of a group follow the calendar that the group names.
 pub(super) fn follow_group(db: &Connection, group: &str, rota: Option<&str>, now: Timestamp) -> Result<(), StoreError> {
-    let key = FeedKey::of_group(group);
     let sql = "SELECT source FROM feed WHERE kind = 'group' AND owner = ? AND name = ''";
     let before: Option<String> =
         db.prepare_cached(sql).map_err(broken)?.query_row([group], |row| row.get(0)).optional().map_err(broken)?;
-    if before.as_deref() == rota {
-        return Ok(());
-    }
-    put_shifts(db, group, &[])?;
-    match rota {
-        Some(source) => put(db, &Feed::new(key, source.to_owned(), FeedSettings::default(), EVERY, now)),
-        None => remove(db, &key).map(drop),
+    let Some(NewRota { feed, shifts }) = rota_changed(group, before.as_deref(), rota, now) else { return Ok(()) };
+    put_shifts(db, group, &shifts)?;
+    match feed {
+        Some(feed) => put(db, &feed),
+        None => remove(db, &FeedKey::of_group(group)).map(drop),
     }
 }

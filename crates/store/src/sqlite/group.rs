@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use punctual_core::decide::group::group_changed;
-use punctual_core::decide::person::Difference;
 use punctual_core::group::Group;
 use punctual_core::journal::Who;
 use punctual_core::store::StoreError;
@@ -36,12 +35,7 @@ pub(super) fn put(db: &Connection, group: &Group, who: Who) -> Result<Vec<Timest
         micros(group.updated_at)
     ])
     .map_err(broken)?;
-    feed::follow_group(db, &group.name, group.rota.as_deref(), group.updated_at)?;
-    write(db, &group_changed(&group.name, Some(group), who, group.updated_at))?;
-    let before = before.map(|before| before.users).unwrap_or_default();
-    let left: Vec<String> = before.into_iter().filter(|user| !group.users.contains(user)).collect();
-    event::mark_group(db, &group.name, group.updated_at)?;
-    let_go(db, &group.name, &left, group.updated_at)
+    changed(db, &group.name, before.as_ref(), Some(group), who, group.updated_at)
 }
 
 /// Removes a group. `None`: there was none.
@@ -54,21 +48,27 @@ pub(super) fn delete(
     let Some(before) = of_names(db, &[name.to_owned()])?.pop() else { return Ok(None) };
     who.expects.check(|| Some(before.version()))?;
     keep::delete(db, "DELETE FROM user_group WHERE name = ?1", name)?;
-    feed::follow_group(db, name, None, now)?;
-    write(db, &group_changed(name, None, who, now))?;
-    event::mark_group(db, name, now)?;
-    let_go(db, name, &before.users, now).map(Some)
+    changed(db, name, Some(&before), None, who, now).map(Some)
 }
 
-/// Looks again at the runs of users who belong to a group no more, if that is silent.
-fn let_go(db: &Connection, name: &str, users: &[String], now: Timestamp) -> Result<Vec<Timestamp>, StoreError> {
-    let is_silent = db.prepare_cached("SELECT 1 FROM silence WHERE group_name = ? AND until_at > ?");
-    if users.is_empty() || !is_silent.map_err(broken)?.exists(params![name, micros(now)]).map_err(broken)? {
-        return Ok(Vec::new());
-    }
+/// What follows from a group that was written or removed; returns when runs must be looked at again.
+fn changed(
+    db: &Connection,
+    name: &str,
+    before: Option<&Group>,
+    after: Option<&Group>,
+    who: Who,
+    now: Timestamp,
+) -> Result<Vec<Timestamp>, StoreError> {
+    feed::follow_group(db, name, after.and_then(|after| after.rota.as_deref()), now)?;
+    let silence = db.prepare_cached("SELECT 1 FROM silence WHERE group_name = ? AND until_at > ?");
+    let is_silent = silence.map_err(broken)?.exists(params![name, micros(now)]).map_err(broken)?;
+    let (users, writes) = group_changed(name, before, after, is_silent, who, now);
+    write(db, &writes)?;
+    event::mark_group(db, name, now)?;
     let mut wakes = Vec::new();
-    for user in users {
-        wakes.extend(follow(db, user, Difference::TIMES, None, now)?);
+    for (user, difference) in users {
+        wakes.extend(follow(db, &user, difference, None, now)?);
     }
     Ok(wakes)
 }

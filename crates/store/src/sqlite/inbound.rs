@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use punctual_core::channel::receive::Place;
 use punctual_core::decide::report::reported;
 use punctual_core::id::OccurrenceId;
-use punctual_core::store::{Held, PlaceMove, Question, Report, Reported, Seen, StoreError};
+use punctual_core::store::{HeldConnection, PlaceMove, Question, Report, Reported, Seen, StoreError};
 use punctual_core::user::User;
 use rusqlite::{Connection, ErrorCode, params, params_from_iter};
 
@@ -75,7 +75,7 @@ pub(super) fn move_place(db: &Connection, place: &PlaceMove, now: Timestamp) -> 
 }
 
 /// Takes the connections of `channels`: no other process uses this file.
-pub(super) fn hold(db: &Connection, node: &str, channels: &[String]) -> Result<Vec<Held>, StoreError> {
+pub(super) fn hold(db: &Connection, node: &str, channels: &[String]) -> Result<Vec<HeldConnection>, StoreError> {
     for channel in channels {
         db.prepare_cached(
             "INSERT INTO inbound (channel, node, lease) VALUES (?1, ?2, 1) ON CONFLICT (channel) DO UPDATE \
@@ -88,7 +88,7 @@ pub(super) fn hold(db: &Connection, node: &str, channels: &[String]) -> Result<V
     collect(db, "SELECT channel, node, lease, place, place_at FROM inbound ORDER BY channel", [], |found| {
         let place: Option<String> = get(found, 3)?;
         let place = place.zip(Reader::new(found, 4).maybe_at()?).map(|(text, at)| Place { text, at });
-        Ok(Held { channel: get(found, 0)?, node: get(found, 1)?, lease: get(found, 2)?, place })
+        Ok(HeldConnection { channel: get(found, 0)?, node: get(found, 1)?, lease: get(found, 2)?, place })
     })
 }
 

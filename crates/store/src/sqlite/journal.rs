@@ -60,12 +60,12 @@ fn since(db: &Connection, from: Timestamp) -> Result<Option<i64>, StoreError> {
     statement.query_row([micros(from) / MICROS_OF_HOUR], |row| row.get(0)).map_err(broken)
 }
 
-/// Notes the hours of entries that were written a moment ago, as the last rows of all.
-pub(super) fn note_hours(db: &Connection, at: impl ExactSizeIterator<Item = Timestamp>) -> Result<(), StoreError> {
-    let (last, n, mut noted) = (db.last_insert_rowid(), at.len(), None);
+/// Writes the hours of entries that were written a moment ago, as the last rows of all.
+pub(super) fn write_hours(db: &Connection, at: impl ExactSizeIterator<Item = Timestamp>) -> Result<(), StoreError> {
+    let (last, n, mut written) = (db.last_insert_rowid(), at.len(), None);
     for (index, at) in at.enumerate() {
         let hour = micros(at) / MICROS_OF_HOUR;
-        if noted.replace(hour) == Some(hour) {
+        if written.replace(hour) == Some(hour) {
             continue;
         }
         let n_after = i64::try_from(n - 1 - index).unwrap_or(i64::MAX);

@@ -58,7 +58,7 @@ use punctual_core::key::{ApiKey, Rotation};
 use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
-    Answer, Answered, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Held, Imported,
+    Answer, Answered, By, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, HeldConnection, Imported,
     ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, Question, Released, ReminderQuery, ReminderView,
     Report, Reported, Settled, Settlement, SilenceQuery, Store, StoreError, StoreStats, Trail, Upcoming, UpcomingQuery,
 };
@@ -109,7 +109,7 @@ pub(crate) fn schema_known() -> u32 {
 pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
-    /// Held as long as the store is: keeps a second server away from the file.
+    /// HeldConnection as long as the store is: keeps a second server away from the file.
     _lock: open::Lock,
 }
 
@@ -272,7 +272,7 @@ impl Store for SqliteStore {
         self.write(Urgency::Urgent, move |db| claim::renew(db, &leases, until)).await
     }
 
-    async fn note_sent(
+    async fn write_message_id(
         &self,
         occurrence: OccurrenceId,
         lease: u64,
@@ -280,7 +280,8 @@ impl Store for SqliteStore {
         message_id: &str,
     ) -> Result<bool, StoreError> {
         let message_id = message_id.to_owned();
-        self.write(Urgency::Urgent, move |db| claim::note_sent(db, occurrence, lease, attempt, &message_id)).await
+        self.write(Urgency::Urgent, move |db| claim::write_message_id(db, occurrence, lease, attempt, &message_id))
+            .await
     }
 
     async fn rescue(&self, _node: &str, now: Timestamp) -> Result<usize, StoreError> {
@@ -365,7 +366,7 @@ impl Store for SqliteStore {
         self.read(move |db| inbound::question(db, run)).await
     }
 
-    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<HeldConnection>, StoreError> {
         let node = node.to_owned();
         self.write(Urgency::Normal, move |db| inbound::hold(db, &node, &channels)).await
     }

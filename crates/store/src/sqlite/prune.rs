@@ -1,15 +1,12 @@
 //! Removing old history.
 
 use jiff::Timestamp;
-use punctual_core::store::StoreError;
+use punctual_core::store::{ANSWERED_KEPT_FOR, StoreError};
 use rusqlite::{Connection, params};
 
 use super::event;
 use super::row::{broken, micros};
 use crate::rows;
-
-/// How long an answered request is remembered: long enough for any client that retries.
-const ANSWERED_KEPT_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(48);
 
 pub(super) fn prune(db: &Connection, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
     let before = micros(before);

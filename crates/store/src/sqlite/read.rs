@@ -8,7 +8,7 @@ use punctual_core::occurrence::{Attempt, Escalation, Occurrence, StateKind};
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{
     CHANNEL_LOOKED_AT_MAX, COUNTED_MAX, HowMany, ReminderQuery, ReminderView, StatusFilter, StoreError, StoreStats,
-    Trail, Upcoming, UpcomingQuery,
+    Trail, Upcoming, UpcomingQuery, id_end,
 };
 use punctual_core::user::User;
 use rusqlite::types::ToSql;
@@ -183,10 +183,11 @@ impl Chosen {
         }
         if let Some(matching) = &query.matching {
             let words = chosen.bind(Box::new(matching.clone()));
-            let suffix = chosen.bind(Box::new(matching.replace('-', "").to_lowercase()));
-            chosen
-                .wheres
-                .push_str(&format!(" AND ({words} IN (r.name, r.message) OR lower(hex(r.id)) LIKE '%' || {suffix})"));
+            let of_id = id_end(matching).map(|end| {
+                let end = chosen.bind(Box::new(end));
+                format!(" OR substr(lower(hex(r.id)), -length({end})) = {end}")
+            });
+            chosen.wheres.push_str(&format!(" AND ({words} IN (r.name, r.message){})", of_id.unwrap_or_default()));
         }
         if let Some(before) = query.before {
             chosen.add(&format!("{order} < {{}}"), Box::new(before.as_bytes().to_vec()));

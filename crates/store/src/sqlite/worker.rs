@@ -276,9 +276,9 @@ impl Jobs {
 }
 
 fn write(mut connection: Connection, jobs: &Jobs, log_pages: &Arc<LogPages>, commits: &Commits) -> Connection {
-    let noted = log_pages.clone();
+    let told = log_pages.clone();
     let hook = move |_: &mut Wal, n_pages| {
-        noted.note(n_pages);
+        told.has_grown(n_pages);
         Ok(())
     };
     if let Err(error) = connection.wal_hook(Some(hook)) {
@@ -354,7 +354,7 @@ fn commit(connection: &Connection, commits: Option<&Commits>, n_changed: u64) ->
     };
     let n = Commits::count(connection).map_err(broken)?;
     execute(connection, "COMMIT")?;
-    commits.note(n);
+    commits.tell(n);
     Ok(())
 }
 
@@ -384,7 +384,7 @@ struct LogPages {
 }
 
 impl LogPages {
-    fn note(&self, n_pages: i32) {
+    fn has_grown(&self, n_pages: i32) {
         if n_pages >= CHECKPOINT_PAGES {
             self.too_long.store(n_pages >= CHECKPOINT_PAGES_MAX, Ordering::Relaxed);
             lock(&self.state).0 = n_pages;

@@ -85,7 +85,7 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Result<Vec<NextRun>, St
         update(db, &MOVED, &completed(&writes.uncounted, &n_open, writes.now).moved)?;
     }
     insert(db, &ENTRY, &writes.entries, |entry| entry)?;
-    journal::note_hours(db, writes.entries.iter().map(|entry| entry.at))?;
+    journal::write_hours(db, writes.entries.iter().map(|entry| entry.at))?;
     tell(db, writes)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn adopt(db: &Connection, adoption: &Adoption) -> Result<(), StoreErr
     let ledger: Vec<KeptLedger> = ledger.iter().map(KeptLedger::of).collect();
     insert(db, &LEDGER, &ledger, |row| row)?;
     insert(db, &PLACED, history, |entry| entry)?;
-    journal::note_hours(db, history.iter().map(|entry| entry.at))?;
+    journal::write_hours(db, history.iter().map(|entry| entry.at))?;
     write(db, writes).map(drop)
 }
 

@@ -99,7 +99,7 @@ pub(super) struct ForgottenNote;
 impl Tap for ForgottenNote {
     async fn claim(&self, store: &Arc<dyn Store>, claim: Claim) -> Result<Claims, StoreError> {
         let mut claims = store.claim(claim).await?;
-        claims.to_send.iter_mut().for_each(|claimed| claimed.noted = None);
+        claims.to_send.iter_mut().for_each(|claimed| claimed.message_id = None);
         Ok(claims)
     }
 }

@@ -13,8 +13,8 @@ rules!(
     an_address_that_is_gone_is_dead_with_the_result_that_said_so,
     a_refused_result_buries_nothing,
     dead_addresses_are_marked_listed_and_revived,
-    the_platforms_id_is_noted_while_the_attempt_is_under_way,
-    a_note_needs_the_lease_and_an_attempt_under_way,
+    the_platforms_id_is_written_while_the_attempt_is_under_way,
+    a_platforms_id_needs_the_lease_and_an_attempt_under_way,
     another_address_has_refused_nothing,
     another_address_of_the_person_has_refused_nothing,
     a_refusal_of_an_old_address_is_forgotten,
@@ -81,31 +81,31 @@ async fn dead_addresses_are_marked_listed_and_revived(desk: Desk) {
     assert_eq!(all(&desk).await, [sorted[0].clone(), sorted[2].clone()]);
 }
 
-async fn the_platforms_id_is_noted_while_the_attempt_is_under_way(desk: Desk) {
+async fn the_platforms_id_is_written_while_the_attempt_is_under_way(desk: Desk) {
     let reminder = once(1, 10);
     desk.create(&[&reminder]).await;
     let claimed = desk.claim_one(10).await;
     let id = run(&reminder, 1);
-    let note = desk.store.note_sent(id, claimed.lease, claimed.attempt(), "call-7").await;
-    assert!(note.expect("the store works"));
-    let noted = |trail: punctual_core::store::Trail| {
+    let is_written = desk.store.write_message_id(id, claimed.lease, claimed.attempt(), "call-7").await;
+    assert!(is_written.expect("the store works"));
+    let ids = |trail: punctual_core::store::Trail| {
         trail.attempts.into_iter().map(|a| (a.status, a.message_id)).collect::<Vec<_>>()
     };
     let call = Some("call-7".to_owned());
-    assert_eq!(noted(desk.trail(id).await), [(AttemptStatus::Sending, call.clone())]);
+    assert_eq!(ids(desk.trail(id).await), [(AttemptStatus::Sending, call.clone())]);
     // The node that takes over finds the id, and a result without an id of its own leaves it.
     let second = desk.claim_one(25).await;
-    assert_eq!(second.noted, call);
-    assert_eq!(noted(desk.trail(id).await), [(AttemptStatus::Sending, call.clone())]);
+    assert_eq!(second.message_id, call);
+    assert_eq!(ids(desk.trail(id).await), [(AttemptStatus::Sending, call.clone())]);
     desk.settle(&second, failed(), 26).await;
-    assert_eq!(noted(desk.trail(id).await), [(AttemptStatus::Failed, call)]);
+    assert_eq!(ids(desk.trail(id).await), [(AttemptStatus::Failed, call)]);
     let third = desk.claim_one(90).await;
-    assert!(desk.store.note_sent(id, third.lease, third.attempt(), "call-9").await.expect("the store works"));
+    assert!(desk.store.write_message_id(id, third.lease, third.attempt(), "call-9").await.expect("the store works"));
     desk.settle(&third, taken(), 91).await;
-    assert_eq!(noted(desk.trail(id).await)[1], (AttemptStatus::Sent, Some("m1".to_owned())));
+    assert_eq!(ids(desk.trail(id).await)[1], (AttemptStatus::Sent, Some("m1".to_owned())));
 }
 
-async fn a_note_needs_the_lease_and_an_attempt_under_way(desk: Desk) {
+async fn a_platforms_id_needs_the_lease_and_an_attempt_under_way(desk: Desk) {
     let reminder = once(1, 10);
     desk.create(&[&reminder]).await;
     let first = desk.claim_one(10).await;
@@ -113,12 +113,12 @@ async fn a_note_needs_the_lease_and_an_attempt_under_way(desk: Desk) {
     let id = run(&reminder, 1);
     let before = desk.trail(id).await;
     for (lease, attempt) in [(first.lease, 1), (first.lease, 2), (second.lease, 1), (second.lease, 3)] {
-        let noted = desk.store.note_sent(id, lease, attempt, "late").await.expect("the store works");
-        assert!(!noted, "lease {lease}, attempt {attempt}");
+        let is_written = desk.store.write_message_id(id, lease, attempt, "late").await.expect("the store works");
+        assert!(!is_written, "lease {lease}, attempt {attempt}");
     }
     assert_eq!(desk.trail(id).await, before);
     desk.settle(&second, taken(), 26).await;
-    assert!(!desk.store.note_sent(id, second.lease, 2, "late").await.expect("the store works"), "it has ended");
+    assert!(!desk.store.write_message_id(id, second.lease, 2, "late").await.expect("the store works"), "it has ended");
 }
 
 fn refused() -> Result<punctual_core::channel::Receipt, SendError> {

@@ -1,5 +1,6 @@
 //! The answers of people: done, later, not needed.
 
+use punctual_core::answer::Verb;
 use punctual_core::change::{Change, Patch, Refused};
 use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Priority, Reminder, ReminderStatus};
@@ -41,8 +42,8 @@ async fn an_ack_completes(desk: Desk) {
     assert_eq!(changed.occurrence.map(|o| o.state.kind()), Some(StateKind::Completed));
     assert_eq!(changed.view.last_status, Some(StateKind::Completed));
     let trail = desk.trail(run(&reminder, 1)).await;
-    let answers: Vec<_> = trail.responses.iter().map(|r| (r.kind, r.at, r.actor.as_str())).collect();
-    assert_eq!(answers, [("ack", at(20), "ann")]);
+    let answers: Vec<_> = trail.responses.iter().map(|r| (r.verb, r.at, r.actor.as_str())).collect();
+    assert_eq!(answers, [(Verb::Ack, at(20), "ann")]);
     assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
     assert_eq!(desk.claim(1000).await.n_taken, 0);
 }
@@ -105,7 +106,7 @@ async fn a_dismissal_ends(desk: Desk) {
     desk.deliver(100).await;
     desk.change(reminder.id, Change::Dismiss, 110).await;
     assert_eq!(desk.states(reminder.id).await, [(StateKind::Dismissed, 100), (StateKind::Scheduled, 200)]);
-    assert_eq!(desk.trail(run(&reminder, 1)).await.responses[0].kind, "dismiss");
+    assert_eq!(desk.trail(run(&reminder, 1)).await.responses[0].verb, Verb::Dismiss);
 }
 
 async fn silence_is_asked_again_and_then_over(desk: Desk) {

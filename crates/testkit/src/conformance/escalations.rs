@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use punctual_core::answer::Verb;
 use punctual_core::change::{Change, Refused};
 use punctual_core::decide::family;
 use punctual_core::escalate;
@@ -273,7 +274,7 @@ async fn an_answer_by_anyone_ends_the_family(desk: Desk) {
     assert_eq!(family_of(&desk, ann.id).await, [StateKind::Completed, StateKind::Completed, StateKind::Cancelled]);
     assert_eq!(desk.status(ann.id).await, ReminderStatus::Completed);
     let answers = desk.trail(run(&ann, 1)).await.responses;
-    assert_eq!((answers[0].kind, answers[0].user.as_deref()), ("ack", Some("bob")));
+    assert_eq!((answers[0].verb, answers[0].user.as_deref()), (Verb::Ack, Some("bob")));
     let told = made(&desk, family::VIA).await;
     let told: Vec<_> = told.iter().map(|relay| (relay.user.as_str(), relay.message.as_str())).collect();
     assert_eq!(told, [("ann", "✓ bob: done. \"water the plants\"")], "eve was never asked");

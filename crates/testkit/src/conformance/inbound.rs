@@ -9,7 +9,7 @@ use punctual_core::occurrence::{AttemptStatus, StateKind};
 use punctual_core::reminder::{Address, Reminder, ReminderStatus};
 use punctual_core::retry::RetryPolicy;
 use punctual_core::store::{
-    Answerer, About, Beat, By, Came, ChangeError, Changed, Follows, Held, PlaceMove, Report, Reported, Said, Seen, StoreError,
+    Answerer, About, Beat, By, Came, ChangeError, Changed, Follows, HeldConnection, PlaceMove, Report, Reported, Said, Seen, StoreError,
 };
 use punctual_core::user::User;
 
@@ -101,7 +101,7 @@ async fn beat(desk: &Desk, node: &str) -> bool {
 }
 
 /// What is known of the connection of `bot` when `node` has asked for it.
-async fn hold(desk: &Desk, node: &str) -> Held {
+async fn hold(desk: &Desk, node: &str) -> HeldConnection {
     beat(desk, node).await;
     let held = desk.store.hold(node, vec!["bot".into(), "other".into()]).await.expect("the store works");
     let names: Vec<&str> = held.iter().map(|held| held.channel.as_str()).collect();

@@ -166,8 +166,8 @@ async fn a_message_that_the_platform_took_is_asked_about_and_not_sent_again(desk
     let moved = Reminder { on_unknown: OnUnknown::Hold, ..once(3, 10) };
     desk.create(&[&held, &resent, &moved]).await;
     for claimed in desk.claim(10).await.to_send {
-        let noted = desk.store.note_sent(claimed.before.id, claimed.lease, 1, "CA1").await;
-        assert!(noted.expect("the store works"));
+        let is_written = desk.store.write_message_id(claimed.before.id, claimed.lease, 1, "CA1").await;
+        assert!(is_written.expect("the store works"));
     }
     let patch = Patch { to: Some(vec![Address::new("phone", "other")]), ..Patch::default() };
     desk.change(moved.id, Change::Update(Box::new(patch)), 11).await;
@@ -176,7 +176,7 @@ async fn a_message_that_the_platform_took_is_asked_about_and_not_sent_again(desk
     assert_eq!(claims.to_send.len(), 2);
     let sending = (AttemptStatus::Sending, Some("CA1".to_owned()));
     for claimed in &claims.to_send {
-        assert_eq!((claimed.noted.as_deref(), claimed.attempt(), claimed.position), (Some("CA1"), 1, 0));
+        assert_eq!((claimed.message_id.as_deref(), claimed.attempt(), claimed.position), (Some("CA1"), 1, 0));
         // Given back, it is still to be asked about.
         desk.write(vec![withdraw(claimed, at(26))], 26).await;
         let trail = desk.trail(claimed.before.id).await;
@@ -186,7 +186,7 @@ async fn a_message_that_the_platform_took_is_asked_about_and_not_sent_again(desk
     let again = desk.claim(26).await.to_send;
     assert_eq!(again.len(), 2);
     for claimed in &again {
-        assert_eq!((claimed.noted.as_deref(), claimed.attempt()), (Some("CA1"), 1));
+        assert_eq!((claimed.message_id.as_deref(), claimed.attempt()), (Some("CA1"), 1));
         assert_eq!(claimed.lease, 3, "by a lease of its own");
         assert!(desk.settle(claimed, taken(), 27).await.lost.is_empty());
         let trail = desk.trail(claimed.before.id).await;

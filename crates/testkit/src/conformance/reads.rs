@@ -14,6 +14,7 @@ rules!(
     a_list_is_newest_first_and_comes_in_pages,
     pages_show_everything_once_while_others_write,
     a_list_can_be_narrowed,
+    what_is_no_end_of_an_id_matches_no_id,
     tags_are_found_in_order_and_follow_a_change,
     a_list_can_be_narrowed_to_those_whose_last_run_failed,
     a_list_can_be_narrowed_to_a_channel,
@@ -92,11 +93,25 @@ async fn a_list_can_be_narrowed(desk: Desk) {
         (ReminderQuery { matching: Some("plants".into()), ..all() }, vec![ann.id]),
         (ReminderQuery { matching: Some(bob.id.short()), ..all() }, vec![bob.id]),
         (ReminderQuery { matching: Some(bob.id.to_string().to_uppercase()), ..all() }, vec![bob.id]),
+        (ReminderQuery { matching: Some(bob.id.to_string()[30..].into()), ..all() }, vec![bob.id]),
+        (ReminderQuery { matching: Some(format!("0{}", bob.id)), ..all() }, vec![]),
         (ReminderQuery { matching: Some("plant%".into()), ..all() }, vec![]),
         (ReminderQuery { user: Some("bob".into()), matching: Some("plants".into()), ..all() }, vec![]),
     ] {
         assert_eq!(ids(&desk, query.clone()).await, expected, "{query:?}");
     }
+}
+
+async fn what_is_no_end_of_an_id_matches_no_id(desk: Desk) {
+    desk.create(&[&once(1, 10)]).await;
+    for text in ["%", "_", "0%", "%%", "-", "--", "", "*", ".", " ", "\\", "0_"] {
+        let query = ReminderQuery { matching: Some(text.into()), ..ReminderQuery::default() };
+        assert_eq!(ids(&desk, query).await, [], "{text:?}");
+    }
+    let percent = Reminder { message: "%".into(), ..once(2, 10) };
+    desk.create(&[&percent]).await;
+    let query = ReminderQuery { matching: Some("%".into()), ..ReminderQuery::default() };
+    assert_eq!(ids(&desk, query).await, [percent.id], "a message is compared as it is");
 }
 
 async fn tags_are_found_in_order_and_follow_a_change(desk: Desk) {

@@ -20,6 +20,7 @@ rules!(
     a_silence_that_is_ended_lets_go,
     a_silence_that_is_ended_lets_nothing_else_go,
     one_who_leaves_a_silent_group_is_told,
+    one_who_leaves_a_group_that_is_not_silent_waits_on,
     a_series_stands_still_in_a_silence,
     a_retry_and_a_question_wait_for_the_end_of_a_silence,
     a_reminder_that_is_fired_is_sent_in_a_silence,
@@ -209,6 +210,24 @@ async fn one_who_leaves_a_silent_group_is_told(desk: Desk) {
     let woken = desk.store.delete_group("on-call", "ann".into(), at(120)).await.expect("the store works");
     assert_eq!(woken, Some(vec![at(120), at(120)]));
     assert_eq!(sent(&desk, &all, 120).await, [0, 2]);
+}
+
+async fn one_who_leaves_a_group_that_is_not_silent_waits_on(desk: Desk) {
+    let put_group = async |users: &[&str], now: i64| {
+        let changed = Group { updated_at: at(now), ..group("on-call", users) };
+        desk.store.put_group(changed, "ann".into()).await.expect("the store works")
+    };
+    put_group(&["bob", "eve"], 0).await;
+    let all = [of("bob", once(1, 100)), of("eve", once(2, 100))];
+    desk.create(&all.iter().collect::<Vec<_>>()).await;
+    // The group was silent until a moment ago; each of them still has a silence of their own.
+    put(&desk, &[of_group(1, "on-call", 50, 105), of_user(2, "bob", 50, 900), of_user(3, "eve", 50, 900)]).await;
+    assert!(sent(&desk, &all, 100).await.is_empty());
+    assert_eq!(put_group(&["eve"], 110).await, []);
+    assert_eq!(desk.states(all[0].id).await, [(StateKind::Waiting, 900)]);
+    let woken = desk.store.delete_group("on-call", "ann".into(), at(120)).await.expect("the store works");
+    assert_eq!(woken, Some(vec![]));
+    assert_eq!(desk.states(all[1].id).await, [(StateKind::Waiting, 900)]);
 }
 
 async fn a_series_stands_still_in_a_silence(desk: Desk) {

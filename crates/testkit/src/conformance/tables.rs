@@ -28,6 +28,10 @@ pub(super) const RULES: &[TableRule] = &[
         name: "a_changed_priority_leaves_history_alone",
         show: |desk, sql| Box::pin(a_changed_priority_leaves_history_alone(desk, sql)),
     },
+    TableRule {
+        name: "an_answer_that_is_no_word_of_theirs_is_taken_for_none",
+        show: |desk, sql| Box::pin(an_answer_that_is_no_word_of_theirs_is_taken_for_none(desk, sql)),
+    },
 ];
 
 fn user(id: &str) -> User {
@@ -105,6 +109,17 @@ async fn what_cannot_be_read_stops_nobody(desk: Desk, sql: Sql) {
     desk.store.put_user(user("ann"), "ann".into()).await.expect("the store works");
     let next = desk.claim_only(200, vec![nowhere.id], 1).await.to_send.remove(0);
     assert_eq!(next.to(), &Address::new("mail", "ann"));
+}
+
+async fn an_answer_that_is_no_word_of_theirs_is_taken_for_none(desk: Desk, sql: Sql) {
+    let reminder = asking(once(1, 10), 3);
+    desk.create(&[&reminder]).await;
+    desk.deliver(10).await;
+    desk.change(reminder.id, Change::Ack, 20).await;
+    assert_eq!(desk.trail(run(&reminder, 1)).await.responses.len(), 1);
+    spoil(&sql, "response", "kind = 'nonsense' WHERE run = 1");
+    let error = desk.store.occurrences(reminder.id, None, 10).await.expect_err("it cannot be read").to_string();
+    assert!(error.contains("`nonsense` is not one of ack, snooze, dismiss"), "{error}");
 }
 
 /// Makes the runs of the reminder with this message unreadable.

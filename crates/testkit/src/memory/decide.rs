@@ -13,7 +13,8 @@ impl Tables {
             Some(only) => only.contains(&run.occurrence.id.reminder),
             None => claim.shards.contains(run.shard),
         });
-        let (early, mut due): (Vec<_>, Vec<_>) = runs.partition(|(at, run)| *at > now && run.is_left_alone());
+        let (early, mut due): (Vec<_>, Vec<_>) =
+            runs.partition(|(at, run)| *at > now && run.occurrence.state.kind().is_left_alone());
         // Stable: those of one priority stay in the order of their moments.
         due.sort_by_key(|(_, run)| Reverse(self.reminders[&run.occurrence.id.reminder].0.priority));
         let due = due.into_iter().take(claim.limit);
@@ -23,7 +24,7 @@ impl Tables {
         let known = found.reminders().into_iter().map(|id| (id, Ok(self.known(id)))).collect();
         let silences = Silences::new(self.silences.values().map(|silence| self.silent(silence)).collect());
         let look = look(found, known, &silences, &claim);
-        let lock = |id| Locked { known: self.known(id), n_open: self.open(id).count() as u32, has_person: true };
+        let lock = |id| Locked { known: self.known(id), n_open: Some(self.open(id).count() as u32), has_person: true };
         let locked = look.to_lock().reminders.into_iter().map(|id| (id, Ok(lock(id)))).collect();
         let (mut claims, writes) = look.decide(&locked, &silences, Vec::new());
         claims.add_alerts(self.write(writes)?);
@@ -65,7 +66,7 @@ impl Tables {
             let (readdressed, message_id) = (sending.readdressed, sending.message_id.clone());
             leased.insert((id, lease), Leased { readdressed, message_id });
             let (reminder, progress) = self.reminders[&id.reminder].clone();
-            let n_open = self.open(reminder.id).count() as u32;
+            let n_open = Some(self.open(reminder.id).count() as u32);
             let course = Course { status: reminder.status, progress, n_open };
             let (priority, user) = (reminder.priority, reminder.user.clone());
             let carried = Some(Arc::new(reminder));
@@ -199,23 +200,19 @@ impl Tables {
         who: Who,
     ) -> Done<Vec<Timestamp>> {
         who.expects.check(|| self.groups.get(name).map(Group::version))?;
-        self.write(group_changed(name, group.as_ref(), who, now))?;
         let before = self.groups.remove(name);
-        let mut group = group;
-        if let Some(group) = &mut group {
-            // Who is on duty is not written with the group; another calendar begins anew.
-            let kept = before.as_ref().filter(|before| before.rota == group.rota);
-            group.shifts = kept.map(|before| before.shifts.clone()).unwrap_or_default();
-        }
-        self.follow_group(name, group.as_ref().and_then(|group| group.rota.clone()), now);
-        let before = before.map(|before| before.users).unwrap_or_default();
-        let is_there = |user: &String| group.as_ref().is_some_and(|group| group.users.contains(user));
-        let left: Vec<String> = before.into_iter().filter(|user| !is_there(user)).collect();
-        self.groups.extend(group.map(|group| (name.to_owned(), group)));
+        let is_silent = self.silences.values().any(|one| one.group.as_deref() == Some(name) && one.until > now);
+        let (users, writes) = group_changed(name, before.as_ref(), group.as_ref(), is_silent, who, now);
+        self.write(writes)?;
+        let rota = group.as_ref().and_then(|group| group.rota.clone());
+        // Who is on duty is not written with the group.
+        let shifts = before.map(|before| before.shifts).unwrap_or_default();
+        self.groups.extend(group.map(|group| (name.to_owned(), Group { shifts, ..group })));
+        self.follow_group(name, rota.as_deref(), now);
         self.mark(now, |event| event.groups.iter().any(|group| group == name));
         let mut wakes = Vec::new();
-        for user in left {
-            wakes.extend(self.follow(&user, Difference::TIMES, None, now)?);
+        for (user, difference) in users {
+            wakes.extend(self.follow(&user, difference, None, now)?);
         }
         Ok(wakes)
     }
@@ -257,7 +254,7 @@ impl Tables {
         meant
     }
 
-    pub(super) fn note_sent(&mut self, id: OccurrenceId, number: u64, attempt: u32, message_id: &str) -> bool {
+    pub(super) fn write_message_id(&mut self, id: OccurrenceId, number: u64, attempt: u32, message_id: &str) -> bool {
         let run = self.runs.get_mut(&id).filter(|run| run.has_lease(number));
         let run = run.map(|run| &mut run.occurrence).filter(|run| run.tries.attempts == attempt);
         let Some(State::Processing { sending, .. }) = run.map(|run| &mut run.state) else { return false };

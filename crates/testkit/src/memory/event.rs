@@ -190,15 +190,15 @@ impl Tables {
         let people = decide::people(loaded, &groups);
         let zone = |user: &String| Some((user.clone(), self.users.get(user)?.timezone.clone()?));
         let zones = people.iter().filter_map(zone).collect();
-        let held = |id: ReminderId| {
+        let locked = |id: ReminderId| {
             let (reminder, progress) = self.reminders.get(&id).cloned()?;
             let open = self.open(id).cloned().collect();
             let family = self.kin(id, &Family { root: id, runs: None });
             Some((id, decide::Linked { reminder, progress, open, family }))
         };
         let links = loaded.iter().flat_map(|loaded| &loaded.links);
-        let held = links.filter_map(|link| held(link.reminder)).collect();
-        Around { scopes, groups, zones, held }
+        let linked = links.filter_map(|link| locked(link.reminder)).collect();
+        Around { scopes, groups, zones, linked }
     }
 
     pub(super) fn write_events(&mut self, writes: EventWrites) {

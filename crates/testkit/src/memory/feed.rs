@@ -1,7 +1,7 @@
 //! Calendars: the address of each user's own, and foreign ones that are read every so often.
 
-use punctual_core::decide::calendar::{calendar_renewed, feed_changed};
-use punctual_core::feed::{EVERY, FeedKind, FeedSettings};
+use punctual_core::decide::calendar::{NewRota, calendar_renewed, feed_changed, rota_changed};
+use punctual_core::feed::FeedKind;
 
 use super::*;
 
@@ -93,17 +93,15 @@ impl Feeds for MemoryStore {
 }
 
 impl Tables {
-    /// Lets the feed of a group be the calendar that the group names.
-    pub(super) fn follow_group(&mut self, group: &str, rota: Option<String>, now: Timestamp) {
+    /// Lets the feed of a group, which is written, follow the calendar that it names.
+    pub(super) fn follow_group(&mut self, group: &str, rota: Option<&str>, now: Timestamp) {
         let key = FeedKey::of_group(group);
-        let before = self.feeds.get(&key).map(|(feed, _)| feed.source.clone());
-        if before == rota {
-            return;
-        }
+        let before = self.feeds.get(&key).map(|(feed, _)| feed.source.as_str());
+        let Some(NewRota { feed, shifts }) = rota_changed(group, before, rota, now) else { return };
         self.feeds.remove(&key);
-        if let Some(source) = rota {
-            let feed = Feed::new(key.clone(), source, FeedSettings::default(), EVERY, now);
-            self.feeds.insert(key, (feed, None));
+        self.feeds.extend(feed.map(|feed| (key, (feed, None))));
+        if let Some(group) = self.groups.get_mut(group) {
+            group.shifts = shifts;
         }
     }
 }

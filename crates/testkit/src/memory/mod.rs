@@ -153,8 +153,8 @@ store! {
         let kept = t.end_leases(until, |id, lease| leases.contains(&(id, lease.number)));
         leases.into_iter().filter(|lease| !kept.contains(lease)).collect()
     } }
-    fn note_sent(id: OccurrenceId, lease: u64, attempt: u32, message_id: &str) -> Done<bool> {
-        |t| t.note_sent(id, lease, attempt, message_id)
+    fn write_message_id(id: OccurrenceId, lease: u64, attempt: u32, message_id: &str) -> Done<bool> {
+        |t| t.write_message_id(id, lease, attempt, message_id)
     }
     fn rescue(node: &str, now: Timestamp) -> Done<usize> { |t| t.end_leases(now, |_, lease| *lease.node == *node).len() }
     fn prune(before: Timestamp, limit: usize) -> Done<usize> { |t| t.prune(before, limit) }
@@ -204,7 +204,7 @@ store! {
         t.users.values().filter(|user| user.addresses.iter().any(is_theirs)).cloned().collect()
     } }
     fn question(run: OccurrenceId) -> Done<Option<Question>> { |t| t.question(run) }
-    fn hold(node: &str, channels: Vec<String>) -> Done<Vec<Held>> { |t| t.hold(node, channels) }
+    fn hold(node: &str, channels: Vec<String>) -> Done<Vec<HeldConnection>> { |t| t.hold(node, channels) }
     fn report(report: Report, now: Timestamp) -> Done<(Reported, Vec<Timestamp>)> { |t| t.report(&report, now)? }
     fn dead_addresses(after: Option<Address>, limit: usize) -> Done<Vec<DeadAddress>> { |t| page(&t.dead, after, limit) }
     fn mark_dead(dead: DeadAddress) -> Done<()> { |t| {

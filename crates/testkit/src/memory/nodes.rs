@@ -65,12 +65,12 @@ impl Tables {
     }
 
     /// Takes the connections that no living node has, unless this node is not seen to live itself, and lets go of its others.
-    pub(super) fn hold(&mut self, node: &str, channels: Vec<String>) -> Vec<Held> {
+    pub(super) fn hold(&mut self, node: &str, channels: Vec<String>) -> Vec<HeldConnection> {
         let now = self.now;
         let nodes = &self.nodes;
         let lives = |name: &str| nodes.get(name).is_some_and(|seen| seen.lives(now));
         for channel in channels.iter().filter(|_| lives(node)) {
-            let new = Held { channel: channel.clone(), node: node.to_owned(), lease: 0, place: None };
+            let new = HeldConnection { channel: channel.clone(), node: node.to_owned(), lease: 0, place: None };
             let held = self.inbound.entry(channel.clone()).or_insert(new);
             if held.lease == 0 || (held.node != node && !lives(&held.node)) {
                 (held.node, held.lease) = (node.to_owned(), held.lease + 1);

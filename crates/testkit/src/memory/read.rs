@@ -1,9 +1,8 @@
 //! Finding what is there, and removing what is old.
 
-use super::*;
+use punctual_core::store::ANSWERED_KEPT_FOR;
 
-/// How long an answered request is remembered: long enough for any client that retries.
-const ANSWERED_KEPT_FOR: SignedDuration = SignedDuration::from_hours(48);
+use super::*;
 
 impl Tables {
     pub(super) fn question(&self, run: OccurrenceId) -> Option<Question> {
@@ -106,7 +105,7 @@ impl Tables {
     ) -> impl Iterator<Item = (OccurrenceId, NextRun)> {
         let is_next = move |(at, id): &(Timestamp, OccurrenceId)| after.map_or(*at > from, |after| (*at, *id) > after);
         let within = self.moments.iter().filter(move |moment| is_next(moment) && moment.0 <= until);
-        let to_send = within.filter(|(_, id)| !self.runs[id].is_left_alone());
+        let to_send = within.filter(|(_, id)| !self.runs[id].occurrence.state.kind().is_left_alone());
         to_send.map(|(at, id)| (*id, NextRun::of(&self.reminders[&id.reminder].0, *at)))
     }
 

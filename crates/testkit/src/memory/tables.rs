@@ -38,7 +38,7 @@ pub(super) struct Tables {
     /// Events that were taken, and until when each is remembered.
     pub(super) seen: BTreeMap<(String, [u8; 16]), Timestamp>,
     /// The connections to platforms.
-    pub(super) inbound: BTreeMap<String, Held>,
+    pub(super) inbound: BTreeMap<String, HeldConnection>,
     pub(super) dead: BTreeMap<Address, DeadAddress>,
     pub(super) sessions_ended: BTreeMap<String, Timestamp>,
     /// The nodes that have beaten.
@@ -73,11 +73,6 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn moment(&self) -> Option<(Timestamp, OccurrenceId)> {
         self.occurrence.wake_at().map(|at| (at, self.occurrence.id))
-    }
-
-    /// Whether nothing happens to it before its moment.
-    pub(super) fn is_left_alone(&self) -> bool {
-        matches!(self.occurrence.state, State::Processing { .. } | State::AwaitingAck { .. })
     }
 
     /// Whether lease `number` still holds.

@@ -186,13 +186,14 @@ impl Tables {
 
     fn keep(&mut self, adoption: Adoption) -> Done<()> {
         let Adoption { users, groups, silences, reminders, runs, ledger, feeds, history, writes } = adoption;
-        for group in &groups {
-            self.follow_group(&group.name, group.rota.clone(), writes.now);
-        }
         self.feeds.extend(feeds.into_iter().map(|feed| (feed.key.clone(), (feed, None))));
         self.watch.ledger.extend(ledger.into_iter().map(|(watch, row)| ((watch, row.key.clone()), row)));
         self.users.extend(users.into_iter().map(|user| (user.id.clone(), user)));
-        self.groups.extend(groups.into_iter().map(|group| (group.name.clone(), group)));
+        for group in groups {
+            let (name, rota) = (group.name.clone(), group.rota.clone());
+            self.groups.insert(name.clone(), group);
+            self.follow_group(&name, rota.as_deref(), writes.now);
+        }
         self.silences.extend(silences.into_iter().map(|silence| (silence.id, silence)));
         for KeptReminder { reminder, progress } in reminders {
             self.reminders.insert(reminder.id, (reminder, progress));

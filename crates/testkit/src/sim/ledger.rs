@@ -142,7 +142,7 @@ pub struct Sent {
     /// How long the receiver asked to be left alone.
     pub asked_to_wait: Option<SignedDuration>,
     /// When the store had the platform's id of it: from then on everybody can ask what became of it.
-    pub noted: Option<Moment>,
+    pub id_written: Option<Moment>,
 }
 
 /// What a receiver answered.
@@ -284,7 +284,7 @@ impl Ledger {
             effect: None,
             answered: None,
             asked_to_wait: None,
-            noted: None,
+            id_written: None,
         });
         book.sends.len() - 1
     }
@@ -302,11 +302,11 @@ impl Ledger {
     }
 
     /// The store has the platform's id of what was sent.
-    pub fn send_noted(&self, occurrence: OccurrenceId, attempt: u32) {
+    pub fn id_written(&self, occurrence: OccurrenceId, attempt: u32) {
         let moment = self.moment(("noted", occurrence, attempt));
         let mut book = self.read();
         let is_it = |sent: &&mut Sent| sent.message.occurrence == occurrence && sent.message.attempt == attempt;
-        book.sends.iter_mut().filter(is_it).for_each(|sent| sent.noted = Some(moment));
+        book.sends.iter_mut().filter(is_it).for_each(|sent| sent.id_written = Some(moment));
     }
 
     /// The receiver asked to be left alone for a while.
@@ -377,11 +377,11 @@ impl Book {
             lines.extend(acknowledged.map(|moment| (moment, format!("{id} has what they wanted"))));
         }
         lines.extend(self.silences.story());
-        for Sent { message, from, begun, effect, answered, noted, .. } in &self.sends {
+        for Sent { message, from, begun, effect, answered, id_written, .. } in &self.sends {
             let name = format!("{} attempt {}", message.idempotency_key, message.attempt);
             lines.push((*begun, format!("{name} sent by {from} to {}, due at {}", message.to, message.due_at)));
             lines.extend(effect.map(|moment| (moment, format!("{name} took effect"))));
-            lines.extend(noted.map(|moment| (moment, format!("{name} is noted"))));
+            lines.extend(id_written.map(|moment| (moment, format!("the id of {name} is written"))));
             lines.extend(answered.map(|(moment, answer)| (moment, format!("{name} answered: {answer:?}"))));
         }
         for Told { position, reminder, from, taken } in &self.told {

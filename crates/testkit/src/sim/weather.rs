@@ -70,7 +70,7 @@ impl Tap for Weather {
         if self.fails(40) { self.fail("after") } else { Ok(()) }
     }
 
-    async fn note_sent(
+    async fn write_message_id(
         &self,
         store: &Arc<dyn Store>,
         occurrence: OccurrenceId,
@@ -78,11 +78,11 @@ impl Tap for Weather {
         attempt: u32,
         message_id: &str,
     ) -> Result<bool, StoreError> {
-        let is_noted = store.note_sent(occurrence, lease, attempt, message_id).await?;
-        if is_noted {
-            self.ledger.send_noted(occurrence, attempt);
+        let is_written = store.write_message_id(occurrence, lease, attempt, message_id).await?;
+        if is_written {
+            self.ledger.id_written(occurrence, attempt);
         }
-        Ok(is_noted)
+        Ok(is_written)
     }
 
     async fn listen(&self, store: &Arc<dyn Store>) -> Result<Option<Box<dyn Ears>>, StoreError> {

@@ -46,7 +46,7 @@ pub(super) fn run(seed: u64, options: &Options) -> Result<Evidence, String> {
     let watched_for = if options.n_nodes == 1 { WATCHED_FOR } else { WATCHED_FOR_MANY };
     let quiet = if options.is_punctual() { watched_for } else { options.settles_within() + watched_for };
     world.pass(quiet - READ_WITHIN)?;
-    world.note_head()?;
+    world.read_head()?;
     world.pass(READ_WITHIN)?;
     world.stop()?;
     world.close()?;
@@ -272,8 +272,8 @@ impl World {
         true
     }
 
-    /// Notes how far the journal has come.
-    fn note_head(&mut self) -> Result<(), String> {
+    /// Reads how far the journal has come.
+    fn read_head(&mut self) -> Result<(), String> {
         let store = self.places.iter().find_map(|place| place.store.clone()).ok_or("no node is left")?;
         let head = store.place().now_or_never().ok_or("a simulated store answers at once")?;
         self.head_before_the_end = head.map_err(|error| error.to_string())?;

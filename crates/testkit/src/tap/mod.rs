@@ -35,10 +35,10 @@ use punctual_core::key::{ApiKey, Rotation};
 use punctual_core::reminder::Address;
 use punctual_core::silence::Silence;
 use punctual_core::store::{
-    Answer, Answered, Beat, By, ByPlanner, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears, Held,
-    Imported, ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, PlannedEvents, Pulse, Question, Released,
-    ReminderQuery, ReminderView, Report, Reported, RunLease, Settled, Settlement, SilenceQuery, Store, StoreError,
-    StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
+    Answer, Answered, Beat, By, ByPlanner, ChangeError, Changed, Claim, Claims, Create, DeadAddress, Duty, Ears,
+    HeldConnection, Imported, ImportedQuery, JournalPage, JournalQuery, KeptDuty, KnownDuty, PlannedEvents, Pulse,
+    Question, Released, ReminderQuery, ReminderView, Report, Reported, RunLease, Settled, Settlement, SilenceQuery,
+    Store, StoreError, StoreStats, Throttle, Trail, Upcoming, UpcomingQuery,
 };
 use punctual_core::user::User;
 use punctual_core::watch::Intent;
@@ -103,8 +103,8 @@ pub trait Tap: Send + Sync + 'static {
         store.rescue(node, now).await
     }
 
-    /// As [`Store::note_sent`].
-    async fn note_sent(
+    /// As [`Store::write_message_id`].
+    async fn write_message_id(
         &self,
         store: &Arc<dyn Store>,
         occurrence: OccurrenceId,
@@ -112,7 +112,7 @@ pub trait Tap: Send + Sync + 'static {
         attempt: u32,
         message_id: &str,
     ) -> Result<bool, StoreError> {
-        store.note_sent(occurrence, lease, attempt, message_id).await
+        store.write_message_id(occurrence, lease, attempt, message_id).await
     }
 
     /// As [`punctual_core::store::Events::plan_events`].
@@ -322,14 +322,14 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "rescue", self.tap.rescue(&self.store, node, now))
     }
 
-    async fn note_sent(
+    async fn write_message_id(
         &self,
         occurrence: OccurrenceId,
         lease: u64,
         attempt: u32,
         message_id: &str,
     ) -> Result<bool, StoreError> {
-        pass!(self, "note_sent", self.tap.note_sent(&self.store, occurrence, lease, attempt, message_id))
+        pass!(self, "write_message_id", self.tap.write_message_id(&self.store, occurrence, lease, attempt, message_id))
     }
 
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
@@ -402,7 +402,7 @@ impl<T: Tap> Store for Tapped<T> {
         pass!(self, "question", self.store.question(run))
     }
 
-    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<Held>, StoreError> {
+    async fn hold(&self, node: &str, channels: Vec<String>) -> Result<Vec<HeldConnection>, StoreError> {
         pass!(self, "hold", self.store.hold(node, channels))
     }
 

@@ -5,7 +5,8 @@ use axum::extract::{Path, Query};
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use punctual_client::wire::{Channel, Channels, DeadAddresses, Gate, PageQuery, Receives, Revive, Test, Tested};
+use punctual_client::known::SendOutcome;
+use punctual_client::wire::{Channel, Channels, DeadAddresses, Gate, PageQuery, Receives, Revive, Test, Tested, Word};
 use serde::Deserialize;
 
 use crate::Web;
@@ -251,7 +252,7 @@ async fn send(v: &Viewer, name: &str, form: Wanted) -> Result<Response, Trouble>
                 Some(said) => v.m.say(t::PLATFORM_SAID, &[("text", &text), ("words", &said)]),
                 None => text,
             };
-            let flash = if tested.outcome == "sent" { Flash::done(text) } else { Flash::problem(text) };
+            let flash = if tested.outcome == SendOutcome::Sent { Flash::done(text) } else { Flash::problem(text) };
             flash.then(&back)
         }
         Err(failure) => match refused(&failure) {
@@ -263,16 +264,16 @@ async fn send(v: &Viewer, name: &str, form: Wanted) -> Result<Response, Trouble>
 
 /// What became of a test, and what that means for reminders.
 fn meant(m: &Manner, tested: &Tested) -> (String, String) {
-    let (outcome, meaning) = match &*tested.outcome {
-        "sent" if tested.dead => (t::WAS_SENT, t::SENT_TO_DEAD),
-        "sent" => (t::WAS_SENT, t::SENT_MEANS),
-        "throttled" => (t::WAS_THROTTLED, t::THROTTLED_MEANS),
-        "unavailable" => (t::WAS_UNAVAILABLE, t::UNAVAILABLE_MEANS),
-        "refused" => (t::WAS_REFUSED, t::REFUSED_MEANS),
-        "gone" => (t::WAS_GONE, t::GONE_MEANS),
-        "unknown" => (t::WAS_UNKNOWN, t::UNKNOWN_MEANS),
+    let (outcome, meaning) = match &tested.outcome {
+        Word::Known(SendOutcome::Sent) if tested.dead => (t::WAS_SENT, t::SENT_TO_DEAD),
+        Word::Known(SendOutcome::Sent) => (t::WAS_SENT, t::SENT_MEANS),
+        Word::Known(SendOutcome::Throttled) => (t::WAS_THROTTLED, t::THROTTLED_MEANS),
+        Word::Known(SendOutcome::Unavailable) => (t::WAS_UNAVAILABLE, t::UNAVAILABLE_MEANS),
+        Word::Known(SendOutcome::Refused) => (t::WAS_REFUSED, t::REFUSED_MEANS),
+        Word::Known(SendOutcome::Gone) => (t::WAS_GONE, t::GONE_MEANS),
+        Word::Known(SendOutcome::Unknown) => (t::WAS_UNKNOWN, t::UNKNOWN_MEANS),
         // A newer server's.
-        other => return (other.to_owned(), tested.meaning.clone()),
+        Word::Other(other) => return (other.clone(), tested.meaning.clone()),
     };
     (m.t(outcome).into_owned(), m.t(meaning).into_owned())
 }

@@ -9,6 +9,7 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, ToSpan};
 use maud::{Markup, html};
 use punctual_client::Failure;
+use punctual_client::known::NodeState;
 use punctual_client::wire::{LateCount, LatePart, Lateness, LatenessQuery, Node, Nodes, Stats};
 use serde::Deserialize;
 
@@ -107,7 +108,7 @@ pub(super) async fn figures(v: &Viewer) -> Result<Markup, Failure> {
     let (late, nodes) = join(v.client.lateness(&today), v.client.nodes()).await;
     let (late, nodes) = (late?, nodes?);
     let values: Vec<f64> = late.parts.iter().filter_map(|part| part.late.p99_ms).collect();
-    let n_silent = nodes.nodes.iter().filter(|node| node.state != "alive").count() as u64;
+    let n_silent = nodes.nodes.iter().filter(|node| node.state != NodeState::Alive).count() as u64;
     let (mark, word) = if n_silent == 0 { ("✓", t::ALL_ALIVE) } else { ("!", t::SOME_SILENT) };
     let word = m.say(word, &[("n", &m.number(nodes.nodes.len() as u64)), ("silent", &m.number(n_silent))]);
     Ok(html! {
@@ -268,7 +269,7 @@ fn of_nodes(v: &Viewer, nodes: &Nodes) -> Markup {
 
 fn of_node(v: &Viewer, node: &Node) -> Markup {
     let m = &v.m;
-    let shape = match &*node.state {
+    let shape = match node.state.as_str() {
         "alive" => Shape { mark: "✓", word: m.t(t::ALIVE).into_owned(), class: "good" },
         _ => Shape { mark: "!", word: m.t(t::SILENT).into_owned(), class: "bad" },
     };

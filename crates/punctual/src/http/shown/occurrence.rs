@@ -100,7 +100,7 @@ fn shown_attempts(id: OccurrenceId, attempts: Vec<punctual_core::occurrence::Att
 
 fn response(response: store::Response) -> Response {
     Response {
-        response: response.kind.into(),
+        response: response.verb.as_str().into(),
         at: response.at,
         by: response.actor,
         until: response.until,

@@ -7,7 +7,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_custom_plan
 as $$
 declare
-  held integer[];
+  locked_runs integer[];
   runs integer[];
   begun boolean;
   others uuid[];
@@ -22,7 +22,7 @@ begin
       with open as (
         select o.run from punctual.occurrence o where o.reminder_id = cancel.id and (o.wake_at is not null or o.state = 'paused')
         order by o.run for update
-      ) select coalesce(array_agg(open.run), '{}') into held from open;
+      ) select coalesce(array_agg(open.run), '{}') into locked_runs from open;
       -- Those who were asked in its person's place are asked no more, also where their question is paused.
       others := array(select k.id from punctual.reminder k where k.escalates_id = cancel.id and k.status in ('active', 'paused'));
       with open as (
@@ -33,7 +33,7 @@ begin
       select r.status into state from punctual.reminder r where r.id = cancel.id for update;
       select coalesce(array_agg(o.run), '{}'), coalesce(bool_or(o.state = 'processing'), false) into runs, begun
         from punctual.occurrence o where o.reminder_id = cancel.id and (o.wake_at is not null or o.state = 'paused');
-      if not runs <@ held then
+      if not runs <@ locked_runs then
         -- A run was planned before the reminder was ours. Both are let go and looked at once more.
         raise exception using errcode = 'PN001', message = 'another run has been planned';
       end if;

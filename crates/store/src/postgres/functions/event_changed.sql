@@ -6,7 +6,7 @@ begin
   insert into punctual.journal (write, item, at, kind, actor, via, data)
     select header.write, 0, clock_timestamp(), 'event.changed', punctual.actor(), 'sql', json_strip_nulls(event_changed.data)::text
     from header;
-  perform punctual.hold_event(key);
+  perform punctual.lock_event(key);
   -- Sent once by a transaction, however often it is said.
   perform pg_notify('punctual', 'events');
 end $$;

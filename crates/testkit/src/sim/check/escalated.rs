@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use punctual_core::answer::Verb;
 use punctual_core::id::OccurrenceId;
 use punctual_core::occurrence::State;
 use punctual_core::reminder::Reminder;
@@ -34,7 +35,7 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
         }
         for trail in &row.trails {
             let others = asked.get(&trail.occurrence.id).map(Vec::as_slice).unwrap_or_default();
-            if trail.responses.iter().any(|response| response.kind == "snooze") {
+            if trail.responses.iter().any(|response| response.verb == Verb::Snooze) {
                 // Somebody else's snooze begins it anew as well.
                 continue;
             }

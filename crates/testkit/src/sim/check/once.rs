@@ -48,7 +48,7 @@ fn repeated(book: &Book, first: &Sent, second: &Sent) -> Option<String> {
         let is_between = command.begun > first.begun && command.begun < second.begun;
         command.reminder == id && matches!(command.change, Change::Resend(_)) && is_between
     });
-    if first.noted.is_some_and(|noted| noted < second.begun) && !is_resent {
+    if first.id_written.is_some_and(|written| written < second.begun) && !is_resent {
         // A node that takes over can ask the platform, so there is no excuse.
         return Some(format!("could be asked about, and {what}: at {} and {}", first.begun.at, second.begun.at));
     }

@@ -1,5 +1,6 @@
 //! Every ending can be explained from the rows, and every send was written down.
 
+use punctual_core::answer::Verb;
 use punctual_core::journal::Kind;
 use punctual_core::occurrence::{AttemptStatus, State};
 use punctual_core::store::Trail;
@@ -36,14 +37,14 @@ pub(super) fn check(evidence: &Evidence) -> Vec<String> {
 fn unexplained(row: &Row, trail: &Trail) -> Option<&'static str> {
     let reached = trail.attempts.iter().any(|attempt| attempt.status == AttemptStatus::Sent);
     let run = trail.occurrence.id.run;
-    let answered = |kind| trail.responses.iter().any(|response| response.kind == kind);
+    let answered = |verb| trail.responses.iter().any(|response| response.verb == verb);
     let is_cancelled = row.has(&[Kind::Cancelled]);
     match &trail.occurrence.state {
         State::Delivered { .. } | State::Unanswered { .. } => (!reached).then_some("and no attempt was sent"),
         // Somebody who was asked in their place may have answered.
         State::Completed { .. } if !reached && !row.has(&[Kind::Escalated]) => Some("and no attempt was sent"),
-        State::Completed { .. } => (!answered("ack")).then_some("and nobody said so"),
-        State::Dismissed { .. } => (!answered("dismiss") && !is_cancelled).then_some("and nobody said so"),
+        State::Completed { .. } => (!answered(Verb::Ack)).then_some("and nobody said so"),
+        State::Dismissed { .. } => (!answered(Verb::Dismiss) && !is_cancelled).then_some("and nobody said so"),
         State::Cancelled { .. } => (!is_cancelled && row.did("skip").next().is_none()).then_some("and nobody said so"),
         State::Failed { error, .. } if error.is_empty() => Some("and nobody knows why"),
         State::Failed { .. } => trail.attempts.is_empty().then_some("and nothing was tried"),
@@ -52,7 +53,7 @@ fn unexplained(row: &Row, trail: &Trail) -> Option<&'static str> {
             .entries
             .iter()
             .any(|entry| entry.kind == Kind::Missed.as_str() && entry.run.is_some_and(|first| first <= run)))
-        .then_some("and nobody noted it"),
+        .then_some("and nobody wrote it down"),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use punctual_client::known::RunState;
 use punctual_client::wire::{BadRow, PageQuery, Watch, WatchRun, WatchTest};
 
 use super::{counts, of_watch, shape};
@@ -32,10 +33,13 @@ pub(super) async fn act(
     let failure = match form.get("do") {
         Some("run") => match v.client.run_watch(&name).await {
             Ok(run) => {
-                let (text, id) = (if run.state == "running" { t::GOES_ON } else { t::RAN }, short(&run.run_id));
+                let (text, id) = (if run.state == RunState::Running { t::GOES_ON } else { t::RAN }, short(&run.run_id));
                 let said = v.m.say(text, &[("run", id), ("counts", &counts(&v.m, &run))]);
-                let said =
-                    if run.state == "given_up" { Flash::problem(run.error.unwrap_or(said)) } else { Flash::done(said) };
+                let said = if run.state == RunState::GivenUp {
+                    Flash::problem(run.error.unwrap_or(said))
+                } else {
+                    Flash::done(said)
+                };
                 return Ok(said.then(&v.here));
             }
             Err(failure) => failure,

@@ -1,11 +1,11 @@
 -- Keeps an event's reminders from being sent as they were planned before the caller changed the event; the caller has written that it is to be
 -- planned. A claim that runs at the same moment either comes after, and sees that, or came before: then the nodes are asked for the run back.
 --
--- Runs are locked by id, as everybody locks them, and none that is being sent: whoever settles those may hold what belongs to several events.
-create or replace function punctual.hold_event(event_key text) returns void
+-- Runs are locked by id, as everybody locks them, and none that is being sent: whoever settles those may have locked what belongs to several events.
+create or replace function punctual.lock_event(event_key text) returns void
 language plpgsql as $$
 declare
-  ids constant uuid[] := array(select l.reminder_id from punctual.event_reminder l where l.event_key = hold_event.event_key);
+  ids constant uuid[] := array(select l.reminder_id from punctual.event_reminder l where l.event_key = lock_event.event_key);
 begin
   if ids = '{}' then
     return;

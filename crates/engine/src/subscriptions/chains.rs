@@ -26,7 +26,7 @@ const WAIT_MAX: Duration = Duration::from_secs(300);
 const WAIT_MIN: Duration = Duration::from_millis(20);
 
 /// The entries that wait for each other: those of one reminder, or those that are about none.
-pub(super) type LaneKey = Option<ReminderId>;
+pub(super) type ChainKey = Option<ReminderId>;
 
 /// What became of an attempt to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,12 +60,12 @@ impl fmt::Display for GivenUp {
 }
 
 /// All entries that were read and are not told yet.
-pub(super) struct Lanes {
-    lanes: HashMap<LaneKey, Lane>,
-    /// Lanes whose first entry can be told.
-    ready: VecDeque<LaneKey>,
-    /// Lanes that wait, and until when, by the clock's running time.
-    waiting: BTreeSet<(Duration, LaneKey)>,
+pub(super) struct Chains {
+    chains: HashMap<ChainKey, Chain>,
+    /// Chains whose first entry can be told.
+    ready: VecDeque<ChainKey>,
+    /// Chains that wait, and until when, by the clock's running time.
+    waiting: BTreeSet<(Duration, ChainKey)>,
     n_telling: usize,
     unfinished: BTreeSet<i64>,
     read_to: i64,
@@ -78,7 +78,7 @@ pub(super) struct Lanes {
 }
 
 #[derive(Default)]
-struct Lane {
+struct Chain {
     entries: VecDeque<Arc<Placed>>,
     /// How often the first was tried.
     n_tries: u32,
@@ -86,11 +86,11 @@ struct Lane {
     answered_before: u64,
 }
 
-impl Lanes {
+impl Chains {
     /// Everything up to `done_to` has been told.
     pub(super) fn new(done_to: i64) -> Self {
         Self {
-            lanes: HashMap::new(),
+            chains: HashMap::new(),
             ready: VecDeque::new(),
             waiting: BTreeSet::new(),
             n_telling: 0,
@@ -107,11 +107,11 @@ impl Lanes {
     pub(super) fn add(&mut self, entries: impl IntoIterator<Item = Arc<Placed>>, read_to: i64) {
         for entry in entries {
             self.unfinished.insert(entry.position);
-            let lane = self.lanes.entry(entry.reminder).or_default();
-            if lane.entries.is_empty() {
+            let chain = self.chains.entry(entry.reminder).or_default();
+            if chain.entries.is_empty() {
                 self.ready.push_back(entry.reminder);
             }
-            lane.entries.push_back(entry);
+            chain.entries.push_back(entry);
         }
         self.read_to = read_to;
     }
@@ -127,7 +127,7 @@ impl Lanes {
     }
 
     /// Takes an entry that is to be told now.
-    pub(super) fn begin(&mut self, now: Duration) -> Option<(LaneKey, Arc<Placed>)> {
+    pub(super) fn begin(&mut self, now: Duration) -> Option<(ChainKey, Arc<Placed>)> {
         if !self.has_room() || (self.is_down() && now < self.ask_at) {
             return None;
         }
@@ -139,7 +139,7 @@ impl Lanes {
             }
             _ => self.ready.pop_front()?,
         };
-        let entry = self.lanes.get(&key)?.entries.front()?.clone();
+        let entry = self.chains.get(&key)?.entries.front()?.clone();
         self.n_telling += 1;
         Some((key, entry))
     }
@@ -149,18 +149,18 @@ impl Lanes {
         self.n_telling < if self.is_down() { 1 } else { TELLING_MAX }
     }
 
-    /// How long until a lane that waits may go on; `None` also if the end of another decides.
+    /// How long until a chain that waits may go on; `None` also if the end of another decides.
     pub(super) fn again_in(&self, now: Duration) -> Option<Duration> {
         let first = self.waiting.first().filter(|_| self.has_room()).map(|(at, _)| *at);
         let at = if self.is_down() { first.map(|_| self.ask_at) } else { first };
         at.map(|at| at.saturating_sub(now))
     }
 
-    /// Takes note of what became of the first entry of a lane. Returns it if it is given up.
-    pub(super) fn ended(&mut self, key: LaneKey, told: Told, now: Duration) -> Option<GivenUp> {
+    /// Learns what became of the first entry of a chain. Returns it if it is given up.
+    pub(super) fn ended(&mut self, key: ChainKey, told: Told, now: Duration) -> Option<GivenUp> {
         self.n_telling = self.n_telling.saturating_sub(1);
         let n_answered = self.n_answered;
-        let lane = self.lanes.get_mut(&key)?;
+        let chain = self.chains.get_mut(&key)?;
         let (why, is_gone) = match told {
             Told::Passed => {
                 self.answered();
@@ -170,24 +170,24 @@ impl Lanes {
             Told::Wait(wait) => {
                 let until = now + wait.clamp(WAIT_MIN, WAIT_MAX);
                 if self.is_down() {
-                    // Or it would be asked again at once: the wait of its lane does not count then.
+                    // Or it would be asked again at once: the wait of its chain does not count then.
                     self.ask_at = self.ask_at.max(until);
                 }
                 self.waiting.insert((until, key));
                 return None;
             }
             Told::Failed(why) => {
-                if lane.n_tries == 0 {
-                    lane.answered_before = n_answered;
+                if chain.n_tries == 0 {
+                    chain.answered_before = n_answered;
                 }
-                lane.n_tries += 1;
+                chain.n_tries += 1;
                 self.n_failed_in_row += 1;
                 if self.n_failed_in_row >= DOWN_AFTER && now >= self.ask_at {
                     self.n_asked += 1;
                     self.ask_at = now + backoff(self.n_asked);
                 }
-                if lane.n_tries < TRIES_MAX || n_answered == lane.answered_before {
-                    self.waiting.insert((now + backoff(lane.n_tries), key));
+                if chain.n_tries < TRIES_MAX || n_answered == chain.answered_before {
+                    self.waiting.insert((now + backoff(chain.n_tries), key));
                     return None;
                 }
                 (why, false)
@@ -211,8 +211,8 @@ impl Lanes {
         self.n_answered += 1;
         if self.is_down() {
             for (_, key) in std::mem::take(&mut self.waiting) {
-                if let Some(lane) = self.lanes.get_mut(&key) {
-                    lane.n_tries = 0;
+                if let Some(chain) = self.chains.get_mut(&key) {
+                    chain.n_tries = 0;
                 }
                 self.ready.push_back(key);
             }
@@ -220,17 +220,17 @@ impl Lanes {
         (self.n_failed_in_row, self.n_asked, self.ask_at) = (0, 0, Duration::ZERO);
     }
 
-    fn first(&self, key: LaneKey) -> Option<Arc<Placed>> {
-        self.lanes.get(&key)?.entries.front().cloned()
+    fn first(&self, key: ChainKey) -> Option<Arc<Placed>> {
+        self.chains.get(&key)?.entries.front().cloned()
     }
 
-    /// Is done with the first entry of a lane.
-    fn finish(&mut self, key: LaneKey) -> Option<Arc<Placed>> {
-        let lane = self.lanes.get_mut(&key)?;
-        let entry = lane.entries.pop_front()?;
-        lane.n_tries = 0;
-        if lane.entries.is_empty() {
-            self.lanes.remove(&key);
+    /// Is done with the first entry of a chain.
+    fn finish(&mut self, key: ChainKey) -> Option<Arc<Placed>> {
+        let chain = self.chains.get_mut(&key)?;
+        let entry = chain.entries.pop_front()?;
+        chain.n_tries = 0;
+        if chain.entries.is_empty() {
+            self.chains.remove(&key);
         } else {
             self.ready.push_back(key);
         }
@@ -273,11 +273,11 @@ mod tests {
     }
 
     /// Begins all that can be told, by position.
-    fn begin(lanes: &mut Lanes, now: Duration) -> Vec<i64> {
-        std::iter::from_fn(|| lanes.begin(now)).map(|(_, entry)| entry.position).collect()
+    fn begin(chains: &mut Chains, now: Duration) -> Vec<i64> {
+        std::iter::from_fn(|| chains.begin(now)).map(|(_, entry)| entry.position).collect()
     }
 
-    fn key(number: u8) -> LaneKey {
+    fn key(number: u8) -> ChainKey {
         (number > 0).then(|| reminder(number))
     }
 
@@ -287,55 +287,59 @@ mod tests {
 
     #[test]
     fn entries_of_one_reminder_wait_for_each_other_and_others_do_not() {
-        let mut lanes = Lanes::new(10);
-        lanes.add([entry(11, 1), entry(12, 2), entry(13, 1), entry(15, 0)], 20);
-        assert_eq!(begin(&mut lanes, S), [11, 12, 15]);
-        assert_eq!(lanes.done_to(), 10);
-        assert_eq!(lanes.ended(key(2), Told::Passed, S), None);
-        assert_eq!((begin(&mut lanes, S), lanes.done_to()), (vec![], 10), "13 waits for 11");
-        lanes.ended(key(1), Told::Passed, S);
-        assert_eq!((begin(&mut lanes, S), lanes.done_to()), (vec![13], 12));
-        lanes.ended(key(1), Told::Passed, S);
-        assert_eq!(lanes.done_to(), 14);
-        lanes.ended(None, Told::Passed, S);
-        assert_eq!((lanes.done_to(), lanes.n_unfinished(), lanes.lanes.len()), (20, 0, 0), "up to where it was read");
+        let mut chains = Chains::new(10);
+        chains.add([entry(11, 1), entry(12, 2), entry(13, 1), entry(15, 0)], 20);
+        assert_eq!(begin(&mut chains, S), [11, 12, 15]);
+        assert_eq!(chains.done_to(), 10);
+        assert_eq!(chains.ended(key(2), Told::Passed, S), None);
+        assert_eq!((begin(&mut chains, S), chains.done_to()), (vec![], 10), "13 waits for 11");
+        chains.ended(key(1), Told::Passed, S);
+        assert_eq!((begin(&mut chains, S), chains.done_to()), (vec![13], 12));
+        chains.ended(key(1), Told::Passed, S);
+        assert_eq!(chains.done_to(), 14);
+        chains.ended(None, Told::Passed, S);
+        assert_eq!(
+            (chains.done_to(), chains.n_unfinished(), chains.chains.len()),
+            (20, 0, 0),
+            "up to where it was read"
+        );
     }
 
     #[test]
     fn no_more_than_sixteen_are_told_at_once() {
-        let mut lanes = Lanes::new(0);
-        lanes.add((1..=20).map(|n| entry(i64::from(n), n)), 20);
-        assert_eq!(begin(&mut lanes, S).len(), 16);
-        lanes.ended(key(3), Told::Passed, S);
-        assert_eq!(begin(&mut lanes, S), [17]);
+        let mut chains = Chains::new(0);
+        chains.add((1..=20).map(|n| entry(i64::from(n), n)), 20);
+        assert_eq!(begin(&mut chains, S).len(), 16);
+        chains.ended(key(3), Told::Passed, S);
+        assert_eq!(begin(&mut chains, S), [17]);
     }
 
     #[test]
     fn a_wait_that_was_asked_for_costs_no_try() {
-        let mut lanes = Lanes::new(0);
-        lanes.add([entry(1, 1)], 1);
+        let mut chains = Chains::new(0);
+        chains.add([entry(1, 1)], 1);
         for n in 1..50 {
-            assert_eq!(begin(&mut lanes, n * S), [1]);
-            assert_eq!(lanes.ended(key(1), Told::Wait(S), n * S), None);
-            assert_eq!((begin(&mut lanes, n * S), lanes.again_in(n * S)), (vec![], Some(S)));
+            assert_eq!(begin(&mut chains, n * S), [1]);
+            assert_eq!(chains.ended(key(1), Told::Wait(S), n * S), None);
+            assert_eq!((begin(&mut chains, n * S), chains.again_in(n * S)), (vec![], Some(S)));
         }
     }
 
     #[test]
     fn an_entry_that_fails_while_others_pass_is_given_up_and_the_next_of_its_reminder_goes_on() {
-        let mut lanes = Lanes::new(0);
+        let mut chains = Chains::new(0);
         let mut now = S;
-        lanes.add([entry(1, 1), entry(2, 1)], 2);
+        chains.add([entry(1, 1), entry(2, 1)], 2);
         for n in 1..=10 {
-            assert_eq!(begin(&mut lanes, now), [1]);
-            let given_up = lanes.ended(key(1), failed(), now);
+            assert_eq!(begin(&mut chains, now), [1]);
+            let given_up = chains.ended(key(1), failed(), now);
             assert_eq!(given_up.is_some(), n == 10, "try {n}");
-            lanes.add([entry(n * 10, 2)], n * 10);
-            let next = begin(&mut lanes, now);
+            chains.add([entry(n * 10, 2)], n * 10);
+            let next = begin(&mut chains, now);
             assert!(next.contains(&(n * 10)), "others pass meanwhile");
-            lanes.ended(key(2), Told::Passed, now);
+            chains.ended(key(2), Told::Passed, now);
             if n < 10 {
-                let wait = lanes.again_in(now).unwrap();
+                let wait = chains.again_in(now).unwrap();
                 assert_eq!(wait, S * 2u32.pow(n as u32 - 1).min(300));
                 now += wait;
             } else {
@@ -346,56 +350,56 @@ mod tests {
 
     #[test]
     fn while_the_receiver_takes_nothing_it_is_asked_by_one_and_nothing_is_given_up() {
-        let mut lanes = Lanes::new(0);
-        lanes.add((1..=200).map(|n| entry(i64::from(n), n)), 200);
+        let mut chains = Chains::new(0);
+        chains.add((1..=200).map(|n| entry(i64::from(n), n)), 200);
         let mut now = S;
-        let first = begin(&mut lanes, now);
+        let first = begin(&mut chains, now);
         assert_eq!(first.len(), 16);
         for n in first {
-            assert_eq!(lanes.ended(key(n as u8), failed(), now), None);
+            assert_eq!(chains.ended(key(n as u8), failed(), now), None);
         }
         for _ in 0..200 {
-            now += lanes.again_in(now).unwrap();
-            let asked = begin(&mut lanes, now);
+            now += chains.again_in(now).unwrap();
+            let asked = begin(&mut chains, now);
             assert_eq!(asked.len(), 1, "the receiver is down");
-            assert!(begin(&mut lanes, now + S).is_empty(), "and is asked by one");
-            assert_eq!(lanes.ended(key(asked[0] as u8), failed(), now), None);
+            assert!(begin(&mut chains, now + S).is_empty(), "and is asked by one");
+            assert_eq!(chains.ended(key(asked[0] as u8), failed(), now), None);
         }
         assert!(now > 200 * 250 * S, "less and less often");
-        assert_eq!((lanes.n_unfinished(), lanes.done_to()), (200, 0));
-        now += lanes.again_in(now).unwrap();
-        let asked = begin(&mut lanes, now);
-        lanes.ended(key(asked[0] as u8), Told::Passed, now);
-        assert_eq!(begin(&mut lanes, now).len(), 16, "it is back: everything goes on at once");
-        assert_eq!(lanes.ended(key(100), failed(), now), None);
+        assert_eq!((chains.n_unfinished(), chains.done_to()), (200, 0));
+        now += chains.again_in(now).unwrap();
+        let asked = begin(&mut chains, now);
+        chains.ended(key(asked[0] as u8), Told::Passed, now);
+        assert_eq!(begin(&mut chains, now).len(), 16, "it is back: everything goes on at once");
+        assert_eq!(chains.ended(key(100), failed(), now), None);
     }
 
     #[test]
     fn a_receiver_that_is_down_and_asks_for_a_wait_is_left_alone_until_then() {
-        let mut lanes = Lanes::new(0);
-        lanes.add((1..=3).map(|n| entry(n, n as u8)), 3);
-        for n in begin(&mut lanes, S) {
-            lanes.ended(key(n as u8), failed(), S);
+        let mut chains = Chains::new(0);
+        chains.add((1..=3).map(|n| entry(n, n as u8)), 3);
+        for n in begin(&mut chains, S) {
+            chains.ended(key(n as u8), failed(), S);
         }
-        let now = S + lanes.again_in(S).unwrap();
-        let asked = begin(&mut lanes, now);
+        let now = S + chains.again_in(S).unwrap();
+        let asked = begin(&mut chains, now);
         assert_eq!(asked.len(), 1);
-        lanes.ended(key(asked[0] as u8), Told::Wait(7 * S), now);
-        assert_eq!(lanes.again_in(now), Some(7 * S));
-        assert!(begin(&mut lanes, now + 6 * S).is_empty());
-        assert_eq!(begin(&mut lanes, now + 7 * S).len(), 1);
+        chains.ended(key(asked[0] as u8), Told::Wait(7 * S), now);
+        assert_eq!(chains.again_in(now), Some(7 * S));
+        assert!(begin(&mut chains, now + 6 * S).is_empty());
+        assert_eq!(begin(&mut chains, now + 7 * S).len(), 1);
     }
 
     #[test]
     fn an_entry_that_is_refused_is_given_up_at_once_and_one_whose_receiver_is_gone_stays() {
-        let mut lanes = Lanes::new(0);
-        lanes.add([entry(1, 1), entry(2, 2)], 2);
-        begin(&mut lanes, S);
-        let refused = lanes.ended(key(1), Told::Refused("400".into()), S).unwrap();
+        let mut chains = Chains::new(0);
+        chains.add([entry(1, 1), entry(2, 2)], 2);
+        begin(&mut chains, S);
+        let refused = chains.ended(key(1), Told::Refused("400".into()), S).unwrap();
         assert_eq!(refused.to_string(), "entry 1 (reminder.sent) was not told: 400");
-        assert_eq!(lanes.done_to(), 1);
-        let gone = lanes.ended(key(2), Told::Gone("410".into()), S).unwrap();
+        assert_eq!(chains.done_to(), 1);
+        let gone = chains.ended(key(2), Told::Gone("410".into()), S).unwrap();
         assert!(gone.is_gone && !refused.is_gone);
-        assert_eq!(lanes.done_to(), 1, "it is told when there is a receiver again");
+        assert_eq!(chains.done_to(), 1, "it is told when there is a receiver again");
     }
 }
