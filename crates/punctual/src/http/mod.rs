@@ -524,6 +524,7 @@ fn api(app: Arc<App>) -> Router {
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn_with_state(app.clone(), idempotency::layer))
+        .route_layer(from_fn(conditions::unconditional))
         .route_layer(from_fn(input::no_nul))
         .layer(from_fn(conditions::layer))
         .layer(CatchPanicLayer::custom(panicked))
