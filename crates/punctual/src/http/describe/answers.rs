@@ -7,9 +7,6 @@ use serde_json::{Map, Value, json};
 use super::Operation;
 use crate::wire::CODES;
 
-/// The status of a head that is too large: HTTP itself refuses it, before there is a request.
-const TOO_LARGE_HEAD: &str = "431";
-
 /// Adds the problems that an operation can be answered with, and the headers of every answer.
 pub(super) fn complete(operation: &mut Operation<'_>) {
     let (is_tagged, is_conditional) = (operation.is_tagged(), operation.is_conditional());
@@ -19,11 +16,6 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
     if is_tagged || id == "show_calendar" {
         responses.entry("304").or_insert_with(|| json!({ "description": "The reader has it already" }));
     }
-    responses.entry(TOO_LARGE_HEAD).or_insert_with(|| {
-        let why = "The request's head is larger than 16 KB or has more than 100 headers. It is refused before it is read, so the answer has \
-                   neither a body nor an `X-Request-Id`.";
-        json!({ "description": why })
-    });
     for status in statuses {
         let own = own_codes(&id, is_repeatable, status);
         let described = || match (id.ends_with("_by_link") && matches!(status, 404 | 409 | 410 | 503), &own) {
@@ -40,7 +32,7 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
         content["text/plain"] = content["application/openmetrics-text"].clone();
     }
     for (status, response) in responses.iter_mut() {
-        if response.get("$ref").is_some() || response.get("headers").is_some() || status == TOO_LARGE_HEAD {
+        if response.get("$ref").is_some() || response.get("headers").is_some() {
             continue;
         }
         let mut names = vec!["X-Request-Id"];
@@ -69,6 +61,9 @@ pub(super) fn complete(operation: &mut Operation<'_>) {
 }
 
 /// The statuses of the problems that an operation can be answered with.
+///
+/// The answers to what is no request yet, such as 431, are in the text of the whole description and at no operation: they have no body, and a
+/// client whose types are generated would have to reckon with an error that says nothing after every call.
 fn statuses(operation: &Operation<'_>) -> BTreeSet<u16> {
     let Operation { path, id, .. } = operation;
     let mut all = BTreeSet::from([500]);
