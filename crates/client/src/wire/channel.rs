@@ -23,11 +23,13 @@ pub struct Channel {
     pub rate: Option<String>,
     /// The most sends in a time to one address.
     pub address_rate: Option<String>,
-    /// Sends under way.
+    /// Sends under way. A bound key does not see it.
+    #[serde(default)]
     pub sending: usize,
-    /// Messages that wait for their turn.
+    /// Messages that wait for their turn. A bound key does not see it.
+    #[serde(default)]
     pub waiting: usize,
-    /// Receivers and addresses that are left alone now. A key bound to a user does not see them.
+    /// Receivers and addresses that are left alone now. A bound key does not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<Vec<Gate>>,
     /// The key with which a browser subscribes, as the Push API's `applicationServerKey` takes it; only of the kind `webpush`.
@@ -35,10 +37,11 @@ pub struct Channel {
     pub public_key: Option<String>,
     /// How answers come; null where they come only by links, or not at all.
     pub receives: Option<Receives>,
-    /// Addresses that their platform calls dead. A key bound to a user does not see how many there are.
+    /// Addresses that their platform calls dead. A bound key does not see how many there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead: Option<usize>,
-    /// What became of the last sends, on the node that answers.
+    /// What became of the last sends, on the node that answers. A bound key does not see it.
+    #[serde(default)]
     pub outcomes: Outcomes,
 }
 
@@ -56,7 +59,7 @@ pub struct Outcomes {
     pub sent_at: Option<Timestamp>,
     /// When an attempt last failed, since then.
     pub failed_at: Option<Timestamp>,
-    /// Why it did. A key bound to a user does not see it.
+    /// Why it did. A bound key does not see it.
     pub error: Option<String>,
 }
 
@@ -68,19 +71,22 @@ pub struct Receives {
     pub way: Cow<'static, str>,
     /// `connected`, `connecting`, `elsewhere` (another node has the connection), `refused`, or `listening` for a webhook.
     pub state: Cow<'static, str>,
-    /// The node that has the connection.
+    /// The node that has the connection. A bound key does not see it.
     pub node: Option<String>,
     /// Since when it is so.
     pub since: Option<Timestamp>,
     /// The last trouble, while there is one.
     pub error: Option<String>,
-    /// Answers that this node has taken since it was started.
+    /// Answers that this node has taken since it was started. A bound key does not see it.
+    #[serde(default)]
     pub answers: u64,
-    /// Presses of people whose address no user has.
+    /// Presses of people whose address no user has. A bound key does not see it.
+    #[serde(default)]
     pub unknown_senders: u64,
-    /// Requests that did not prove that they came from the platform.
+    /// Requests that did not prove that they came from the platform. A bound key does not see it.
+    #[serde(default)]
     pub forged: u64,
-    /// The last people whose address no user has, newest first. A key bound to a user does not see them.
+    /// The last people whose address no user has, newest first. A bound key does not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_unknown: Option<Vec<UnknownSender>>,
 }
@@ -117,7 +123,7 @@ pub struct Channels {
     pub channels: Vec<Channel>,
     /// What an operator should know, such as that links lead nowhere but to this machine.
     pub warnings: Vec<String>,
-    /// The node that answers: `sending`, `waiting`, `closed` and `outcomes` are its own.
+    /// The node that answers: `sending`, `waiting`, `closed` and `outcomes` are its own. A bound key does not see it.
     #[serde(default)]
     pub node: String,
     /// Since when it runs.

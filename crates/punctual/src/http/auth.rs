@@ -247,6 +247,11 @@ impl Caller {
         self.expires_at
     }
 
+    /// How often it may ask, if its key says so.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+
     /// Whether it is a key that somebody can delete.
     pub(super) fn can_be_deleted(&self) -> bool {
         *self.id != *ADMIN_ID
@@ -426,7 +431,8 @@ impl Caller {
         }
         let params = Params::from_request_parts(parts, app).await?;
         // A route that reads something looks at its parameters itself.
-        if parts.method != Method::GET && parts.uri.query().is_some() {
+        let is_read = parts.method == Method::GET || parts.method == Method::HEAD;
+        if !is_read && parts.uri.query().is_some() {
             let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
             params.must_be_known(&describe::known_parameters(&parts.method, path))?;
         }

@@ -9,6 +9,7 @@ use punctual_core::channel::{SendError, SendOutcome};
 use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::reminder::Address;
 use punctual_engine::{ChannelStanding, ClosedGate, Receiving, Trial};
+use serde_json::Value;
 
 use super::App;
 use super::auth::{Admin, Caller, OfChannels, Tester};
@@ -73,7 +74,26 @@ pub(super) async fn list(
         app.engine.channel_standings().into_iter().filter(|channel| caller.uses(&channel.name)).map(show).collect();
     let warnings = app.local_links.iter().map(|links| links.warning.clone()).collect();
     let (node, since) = (app.engine.settings().node.clone(), Some(app.engine.since()));
-    Ok(shown::answer(StatusCode::OK, &Channels { channels, warnings, node, since, next_cursor: None }))
+    let all = Channels { channels, warnings, node, since, next_cursor: None };
+    Ok(match sees_all {
+        true => shown::answer(StatusCode::OK, &all),
+        false => shown::answer(StatusCode::OK, &without_traffic(&all)),
+    })
+}
+
+/// The channels without how much goes by them: that is everybody's traffic, of which a key of one person or of some channels sees nothing.
+fn without_traffic(all: &Channels) -> Value {
+    let mut shown = serde_json::to_value(all).expect("what is shown always becomes JSON");
+    let leave_out = |shown: &mut Value, names: &[&str]| {
+        let fields = shown.as_object_mut().into_iter();
+        fields.for_each(|fields| names.iter().for_each(|name| drop(fields.remove(*name))));
+    };
+    leave_out(&mut shown, &["node", "since"]);
+    for channel in shown["channels"].as_array_mut().into_iter().flatten() {
+        leave_out(channel, &["sending", "waiting", "outcomes"]);
+        leave_out(&mut channel["receives"], &["node", "answers", "unknown_senders", "forged"]);
+    }
+    shown
 }
 
 /// How answers come. Addresses are somebody's: a key of one person does not see them, nor what a platform says about its bot.

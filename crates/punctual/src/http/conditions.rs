@@ -3,7 +3,7 @@
 //! A tag has two parts: the version of what is kept, which core works out in the transaction of a change ([`Expects`]), and a hash of what is
 //! shown, which also depends on the moment and on the person's language. `If-Match` is about the first; `If-None-Match` of a reader about both.
 
-use axum::extract::{FromRequestParts, Request};
+use axum::extract::{FromRequestParts, MatchedPath, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -15,6 +15,8 @@ use punctual_core::version::{Expects, Version};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::describe;
+use super::idempotency::PLATFORMS;
 use super::problem::Problem;
 use super::shown;
 
@@ -157,6 +159,21 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
         unchanged.headers_mut().remove(name);
     }
     unchanged
+}
+
+/// Refuses a condition on a change that is made on none: its caller would believe that it was looked at.
+pub(super) async fn unconditional(request: Request, next: Next) -> Result<Response, Problem> {
+    let method = request.method();
+    let is_change = method != Method::GET && method != Method::HEAD;
+    let given = [header::IF_MATCH, header::IF_NONE_MATCH].into_iter().find(|name| request.headers().contains_key(name));
+    let Some(given) = given.filter(|_| is_change) else { return Ok(next.run(request).await) };
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    // A platform may send such a header for reasons of its own.
+    if path == PLATFORMS || !describe::takes_no_condition(method, path) {
+        return Ok(next.run(request).await);
+    }
+    let detail = format!("{method} {path} is made on no condition; leave out {given}");
+    Err(Problem::bad_request(detail).at_field(given.as_str()))
 }
 
 #[cfg(test)]

@@ -67,8 +67,10 @@ const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 const DESCRIPTION: &str = "Reminders that arrive at the moment they were asked for.\n\nEvery call under /v1 needs a key. A refused request \
     changes nothing, and is answered with a problem document (RFC 9457) that names the field and says what would be right; `errors` has \
-    everything that is wrong with a body. Every answer has an `X-Request-Id`: the caller\'s own, if it sent one of up to 128 letters, digits \
-    and `._:/+=@-`, or a new one. The same calls can be made over one WebSocket, GET /v1/ws, which speaks JSON-RPC 2.0 and \
+    everything that is wrong with a body. Every answer to a request has an `X-Request-Id`: the caller\'s own, if it sent one of up to 128 letters, digits \
+    and `._:/+=@-`, or a new one. Only what is refused before it is a request has none: a head that is too large (431) or is no HTTP (400), both \
+    without a body, and plain HTTP where the server speaks HTTPS (400, `https_only`). A change takes `If-Match` or `If-None-Match` where its \
+    parameters name them; anywhere else they are refused with 400, because they would not be looked at. The same calls can be made over one WebSocket, GET /v1/ws, which speaks JSON-RPC 2.0 and \
     tells the journal live.\n\nA list has pages: `next_cursor` of one is the `cursor` of the next, and null on the last. A cursor is the \
     place of the last item, not a number of items, so nothing is shown twice or left out because something was written meanwhile.";
 
@@ -199,6 +201,13 @@ pub(super) fn known_parameters(method: &Method, path: &str) -> Vec<&'static str>
     let described = operation["parameters"].as_array().into_iter().flatten();
     let in_query = described.filter(|parameter| parameter["in"] == "query").filter_map(|one| one["name"].as_str());
     in_query.chain(["user"]).collect()
+}
+
+/// Whether there is such an operation, and it is made on no condition that a request names.
+pub(super) fn takes_no_condition(method: &Method, path: &str) -> bool {
+    let path = if path == super::scopes::DEEPER { super::scopes::PATH } else { path };
+    let operation = &document()["paths"][path][method.as_str().to_ascii_lowercase()];
+    operation["operationId"].as_str().is_some_and(|id| !CONDITIONAL.contains(&id))
 }
 
 /// The headers that requests have in common.

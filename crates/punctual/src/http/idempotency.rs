@@ -30,11 +30,12 @@ use super::shown;
 const IN_ONE_TRANSACTION: [&str; 4] =
     ["/v1/reminders", "/v1/reminders/batch", "/v1/reminders/{id}/{verb}", "/v1/events/batch"];
 /// Routes with large bodies.
-const LARGE: [&str; 3] = ["/v1/reminders/batch", "/v1/import", "/v1/events/batch"];
+const LARGE: [&str; 5] =
+    ["/v1/reminders/batch", "/v1/import", "/v1/import/calendar", "/v1/import/lines", "/v1/events/batch"];
 /// The route that needs no key of the API: the link is the proof.
 const LINK: &str = "/a/{token}";
 /// The route of the platforms, which have no key of the API either, and may send a header of this name for reasons of their own.
-const PLATFORMS: &str = "/v1/inbound/{channel}";
+pub(super) const PLATFORMS: &str = "/v1/inbound/{channel}";
 /// The largest answer that is kept; a larger one is given and forgotten.
 const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 

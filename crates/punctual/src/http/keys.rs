@@ -53,7 +53,7 @@ fn shown_key(app: &App, key: &ApiKey, secret: Option<String>) -> Key {
 
 /// Makes a key, and shows it once.
 ///
-/// A key can make none that may do more than itself.
+/// A key can make none that may do more than itself, works longer or asks more often. What is left out of these is the key's own.
 #[utoipa::path(
     post, path = "/v1/keys", operation_id = "create_key", tag = "keys", request_body = KeyInput,
     responses((status = 201, description = "The key", body = Key)),
@@ -76,8 +76,12 @@ pub(super) async fn create(
         user,
         channels: faults.note(known_channels(channels, &app)).unwrap_or_default(),
         scopes: faults.note(scopes_of(scopes)).unwrap_or(Scopes::of([Scope::Write])),
-        rate: faults.note(rate.map(|rate| rate_of(&rate)).transpose()).flatten(),
-        expires_at: faults.note(expires_at.map(|text| expiry(&text, &app, now)).transpose()).flatten(),
+        rate: faults.note(rate.map(|rate| rate_of(&rate)).transpose()).flatten().or(caller.rate()),
+        // A key that ends or has a rate makes none without.
+        expires_at: faults
+            .note(expires_at.map(|text| expiry(&text, &app, now)).transpose())
+            .flatten()
+            .or(caller.expires_at()),
         created_at: now,
         used_at: None,
         replaced: None,
@@ -86,6 +90,7 @@ pub(super) async fn create(
     faults.note(key.validate());
     faults.finish()?;
     must_cover(&caller, key.scopes, "make")?;
+    must_outlast(&caller, &key, "make")?;
     app.engine.put_key(key.clone(), caller.who()).await?;
     app.auth.forget();
     let response = shown_once(&app, StatusCode::CREATED, &key, made, "delete it and make another");
@@ -138,6 +143,7 @@ pub(super) async fn rotate(
     faults.finish()?;
     let before = app.engine.store().key_named(&id).await?.ok_or_else(no_such_key)?;
     must_cover(&caller, before.scopes, "rotate")?;
+    must_outlast(&caller, &before, "rotate")?;
     let now = app.now();
     let made = NewSecret::make(&**app.engine.random());
     let until = now.checked_add(overlap).unwrap_or(Timestamp::MAX);
@@ -269,6 +275,30 @@ fn must_cover(caller: &Caller, scopes: Scopes, verb: &str) -> Result<(), Problem
         ))
         .at_field("scopes")),
     }
+}
+
+/// Refuses a caller that would get hold of a key that works longer or asks more often than its own.
+fn must_outlast(caller: &Caller, key: &ApiKey, verb: &str) -> Result<(), Problem> {
+    if let Some(end) = caller.expires_at()
+        && key.expires_at.is_none_or(|at| at > end)
+    {
+        let detail = format!("this key ends at {end} and cannot {verb} one that works longer");
+        return Err(Problem::forbidden(detail).at_field("expires_at"));
+    }
+    if let Some(own) = caller.rate()
+        && key.rate.is_none_or(|rate| is_more(rate, own))
+    {
+        let per = span::format(own.per);
+        let detail = format!("this key may ask {} times in {per} and cannot {verb} one that may ask more often", own.n);
+        return Err(Problem::forbidden(detail).at_field("rate"));
+    }
+    Ok(())
+}
+
+/// Whether a key of this rate may at any time ask more often than one of the other.
+fn is_more(rate: Rate, than: Rate) -> bool {
+    let per_second = |rate: Rate| f64::from(rate.n) / rate.per.as_secs_f64();
+    rate.n > than.n || per_second(rate) > per_second(than)
 }
 
 fn no_such_key() -> Problem {

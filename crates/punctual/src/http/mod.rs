@@ -27,6 +27,9 @@ mod asked;
 /// Turns the store's values into answers.
 mod shown;
 
+/// Where a page ends, also for whoever may not see what is there.
+mod cursors;
+
 /// Conditions of requests: who has seen what.
 mod conditions;
 
@@ -184,6 +187,8 @@ pub(crate) struct App {
     hosts: Hosts,
     /// The origins whose pages may use the API.
     origins: Origins,
+    /// Where pages end.
+    cursors: cursors::Cursors,
     /// Users' zones and languages, because most creates ask for them.
     locales: Recent<String, Locale>,
     /// Calendars that were written within this second: a program that asks again and again costs no more than that.
@@ -269,13 +274,17 @@ impl App {
         let sockets = ws::Sockets::new(Arc::clone(parts.engine.clock()), &mut registry);
         let requests = metrics::Requests::new(&mut registry);
         let bodies = Bodies::new(Arc::clone(parts.engine.clock()));
+        let auth = Auth::new(&parts.admin_key, &parts.local_key);
+        // A server without links has no secret of its own for others.
+        let of_cursors = parts.links.as_ref().map_or_else(|| auth.admin().shown(), |links| links.secret_for("cursors"));
         Arc::new(Self {
             bodies,
             unproven_bodies: Bodies::unproven(Arc::clone(parts.engine.clock())),
             engine: parts.engine,
             zone: parts.zone,
             retries_max: parts.retries_max,
-            auth: Auth::new(&parts.admin_key, &parts.local_key),
+            auth,
+            cursors: cursors::Cursors::new(&of_cursors),
             meter: Meter::new(parts.key_rate),
             hosts: parts.hosts,
             origins: parts.origins,
@@ -515,6 +524,7 @@ fn api(app: Arc<App>) -> Router {
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
         .route_layer(from_fn_with_state(app.clone(), idempotency::layer))
+        .route_layer(from_fn(conditions::unconditional))
         .route_layer(from_fn(input::no_nul))
         .layer(from_fn(conditions::layer))
         .layer(CatchPanicLayer::custom(panicked))

@@ -67,7 +67,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let id: OccurrenceId =
         id.parse().map_err(|error: punctual_core::id::BadId| Problem::not_found(error.to_string()))?;
-    let view = seen(&app, &caller, id.reminder).await.map_err(|_| Problem::not_found("no such occurrence"))?;
+    let view = seen(&app, &caller, id.reminder).await.map_err(of_occurrence)?;
     match app.engine.store().occurrence(id).await? {
         Some(trail) => {
             let (audit, steps) = (audit_of(&app, id.reminder).await?, plan_of(&app, &view.reminder).await?);
@@ -112,7 +112,7 @@ pub(super) async fn list(
         to: bound("to", End::To)?,
         states,
         newest_first: params.is_newest_first()?,
-        after: params.cursor(place)?,
+        after: params.cursor(|text| place(&app.place(&caller, text)))?,
         limit: params.limit()?,
     };
     let page = app.engine.store().runs(query).await?;
@@ -123,8 +123,13 @@ pub(super) async fn list(
         let occurrence = shown::occurrence(run.trail.clone(), &[], steps(&run.reminder.reminder, &of_user));
         runs.push(DueRun { occurrence, reminder: app.shown(&run.reminder).await });
     }
-    let next_cursor = page.next.map(|(due_at, id)| format!("{}_{id}", due_at.as_microsecond()));
+    let next_cursor = page.next.map(|(due_at, id)| app.cursor(&caller, format!("{}_{id}", due_at.as_microsecond())));
     Ok(shown::answer(StatusCode::OK, &DueRuns { user: user.into(), runs, next_cursor }))
+}
+
+/// What kept a run from being shown: it is not there where its reminder is not. A store that cannot say so is no proof of that.
+fn of_occurrence(problem: Problem) -> Problem {
+    if problem.is_not_found() { Problem::not_found("no such occurrence") } else { problem }
 }
 
 /// The place that a cursor names.
@@ -148,4 +153,19 @@ async fn audit_of(app: &App, reminder: ReminderId) -> Result<Vec<Placed>, Proble
     store.place().await?;
     let query = JournalQuery { reminder: Some(reminder), ..JournalQuery::new(Start::NEWEST, AUDIT_MAX) };
     Ok(store.journal(query).await?.entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_core::store::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn a_store_that_cannot_be_asked_does_not_say_that_a_run_is_missing() {
+        let missing = of_occurrence(Problem::not_found("no such reminder"));
+        assert_eq!((missing.document().status, &*missing.document().detail), (404, "no such occurrence"));
+        let down = of_occurrence(StoreError::Unavailable("it is down".into()).into());
+        assert_eq!((down.document().status, &*down.document().code), (503, "unavailable"));
+    }
 }

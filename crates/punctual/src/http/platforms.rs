@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use punctual_core::channel::Channel;
 use punctual_core::channel::receive::{Call, Inbound, NotRead, NotTaken, Reaction, Receive, Reply, Way};
@@ -24,7 +24,7 @@ const BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Of how many requests people are told at once.
 static TELLING: Semaphore = Semaphore::const_new(256);
 /// When a platform should try again, in seconds, while the database cannot be used.
-const AGAIN_AFTER_SECONDS: &str = "5";
+const AGAIN_AFTER_SECONDS: u32 = 5;
 
 /// Answers a platform that asks whether this server is there.
 ///
@@ -96,9 +96,9 @@ pub(super) async fn receive(
             Ok(reaction) => taken.push((inbound, reaction)),
             Err(NotTaken::Unavailable | NotTaken::LeaseLost) => {
                 // Everything comes again, and what was taken is recognised.
-                let mut refused = StatusCode::SERVICE_UNAVAILABLE.into_response();
-                refused.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(AGAIN_AFTER_SECONDS));
-                return Ok(refused);
+                let why = "not everything in it could be recorded; send it again";
+                let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", why);
+                return Err(problem.retry_after(AGAIN_AFTER_SECONDS));
             }
         }
     }

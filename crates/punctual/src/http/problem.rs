@@ -54,6 +54,11 @@ impl Problem {
         self.0.document.status == StatusCode::UNAUTHORIZED.as_u16()
     }
 
+    /// Whether it says that something is not there.
+    pub(super) fn is_not_found(&self) -> bool {
+        self.0.document.status == StatusCode::NOT_FOUND.as_u16()
+    }
+
     pub(super) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
     }

@@ -163,10 +163,10 @@ pub(super) async fn list(
         return Err(Invalid::new("count", problem).into());
     }
     if let Some(words) = params.get("q") {
-        let before = params.cursor(|text| text.parse().ok())?;
+        let before = params.cursor(|text| app.place(&caller, text).parse().ok())?;
         return search(&app, &caller, words, query, before, is_counted).await;
     }
-    let before: Option<ReminderId> = params.cursor(|text| text.parse().ok())?;
+    let before: Option<ReminderId> = params.cursor(|text| app.place(&caller, text).parse().ok())?;
     let read = |before, limit| app.engine.store().reminders(store::ReminderQuery { before, limit, ..query.clone() });
     let (views, next) = if query.channel.is_some() {
         let limit = limit.min(LOOKED_FOR_MAX);
@@ -189,7 +189,7 @@ pub(super) async fn list(
         }
         false => None,
     };
-    let page = Page { next_cursor: next.map(|id| id.to_string()), indexing: None, total };
+    let page = Page { next: next.map(|id| id.to_string()), indexing: None, total };
     Ok(listed(&app, &caller, &views, page).await)
 }
 
@@ -218,19 +218,21 @@ async fn search(
         }
         false => None,
     };
-    let page = Page { next_cursor: found.next.map(|place| place.to_string()), indexing: found.indexing, total };
+    let page = Page { next: found.next.map(|place| place.to_string()), indexing: found.indexing, total };
     Ok(listed(app, caller, &found.views, page).await)
 }
 
 /// What a page of reminders says beside them.
 struct Page {
-    next_cursor: Option<String>,
+    /// The place after which the next one begins.
+    next: Option<String>,
     indexing: Option<u64>,
     total: Option<Total>,
 }
 
 async fn listed(app: &App, caller: &Caller, views: &[ReminderView], page: Page) -> Response {
-    let Page { next_cursor, indexing, total } = page;
+    let Page { next, indexing, total } = page;
+    let next_cursor = next.map(|place| app.cursor(caller, place));
     let mut reminders = Vec::with_capacity(views.len());
     // A key that is bound to channels leaves out the others', so that its page may have fewer.
     for view in views.iter().filter(|view| caller.sees_reminder(&view.reminder)) {

@@ -24,6 +24,8 @@ use crate::wire::{Scope, ScopeInput, ScopeQuery, Scopes};
 const ROUTE: &str = "/v1/scopes/";
 /// The route of a path with several levels: described as the one with `{path}`.
 pub(super) const DEEPER: &str = "/v1/scopes/{path}/{*deeper}";
+/// The route of a scope of one level, with which the deeper ones are described.
+pub(super) const PATH: &str = "/v1/scopes/{path}";
 
 /// Lists scopes, by path.
 #[utoipa::path(

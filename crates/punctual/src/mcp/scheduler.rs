@@ -17,6 +17,7 @@ use super::arguments::{self, Action, Asked, Call, List, New, Verb};
 use super::ask::{Answer, Answers, Question};
 use super::result::{failed, not_done, refused, result};
 use super::say::{self, Here, Said};
+use super::understand::Speaker;
 use super::{Acting, LIST_MAX};
 use crate::when;
 
@@ -109,7 +110,8 @@ impl<'a> Scheduler<'a> {
         }
         match (when, text) {
             (Some(when), _) => {
-                fields.insert("schedule".into(), self.schedule(when, &fields).await?);
+                let speaker = Speaker::new(&fields, self.user());
+                fields.insert("schedule".into(), self.schedule(when, &speaker).await?);
                 fields.remove("lang");
             }
             (None, Some(text)) => self.understand(text, &mut fields).await?,
@@ -125,10 +127,11 @@ impl<'a> Scheduler<'a> {
         let reminder = self.find(which).await?;
         let owner = UserQuery::of(Some(&reminder.user));
         let New { mut fields, text, when } = change;
+        let speaker = Speaker::of(&reminder, &fields);
         match (when, text) {
-            (Some(when), _) => drop(fields.insert("schedule".into(), self.schedule(when, &fields).await?)),
+            (Some(when), _) => drop(fields.insert("schedule".into(), self.schedule(when, &speaker).await?)),
             (None, Some(text)) => {
-                let understood = self.understood(&text, &fields).await?;
+                let understood = self.understood(&text, &speaker).await?;
                 fields.insert("schedule".into(), self.choice(&understood, "text")?);
                 if let Some(rest) = understood["rest"].as_str().filter(|rest| !rest.is_empty()) {
                     fields.entry("message").or_insert_with(|| rest.into());
@@ -166,11 +169,16 @@ impl<'a> Scheduler<'a> {
         Ok(Said::about("Cancelled: nothing of it is sent any more.", &cancelled, &here))
     }
 
-    async fn answer(&self, verb: Verb, which: Option<&str>, answer: Map<String, Value>) -> Result<Said, Stop> {
+    async fn answer(&self, verb: Verb, which: Option<&str>, mut answer: Map<String, Value>) -> Result<Said, Stop> {
         let reminder = match which {
             Some(which) => self.find(which).await?,
             None => self.waiting().await?,
         };
+        if let Some(words) = answer.get("until").and_then(Value::as_str)
+            && let Some(until) = self.until(words, &Speaker::of(&reminder, &Map::new())).await?
+        {
+            answer.insert("until".into(), until);
+        }
         let owner = UserQuery::of(Some(&reminder.user));
         let answered = self.client().answer(&reminder.id, verb.word(), &owner, &read::<AnswerInput>(answer)?).await?;
         let here = self.here(&answered).await;

@@ -1,7 +1,9 @@
 //! When, in words: what the API understands of them, and what the person is asked where they could mean several times.
 
-use punctual_client::wire::ParseInput;
+use jiff::Timestamp;
+use punctual_client::wire::{ParseInput, Reminder};
 use punctual_core::invalid::Invalid;
+use punctual_core::span;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
@@ -13,14 +15,36 @@ use super::scheduler::{Scheduler, Stop};
 /// The key of the question when it shall be.
 pub(super) const KEY: &str = "when";
 
+/// How words are read: in which language and zone, and whose habits they follow.
+#[derive(Default)]
+pub(super) struct Speaker {
+    lang: Option<String>,
+    zone: Option<String>,
+    user: Option<String>,
+}
+
+impl Speaker {
+    /// The person of a reminder, who means its zone unless `fields` name another.
+    pub(super) fn of(reminder: &Reminder<'_>, fields: &Map<String, Value>) -> Self {
+        let said = Self::new(fields, Some(&reminder.user));
+        Self { zone: said.zone.or_else(|| Some(reminder.timezone.clone().into_owned())), ..said }
+    }
+
+    /// Whoever asks for a new reminder of `user` with these fields.
+    pub(super) fn new(fields: &Map<String, Value>, user: Option<&str>) -> Self {
+        let field = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        Self { lang: field("lang"), zone: field("timezone"), user: user.map(str::to_owned) }
+    }
+}
+
 impl Scheduler<'_> {
     /// The schedule that is meant.
-    pub(super) async fn schedule(&self, when: When, fields: &Map<String, Value>) -> Result<Value, Stop> {
+    pub(super) async fn schedule(&self, when: When, speaker: &Speaker) -> Result<Value, Stop> {
         let words = match when {
-            When::Schedule(schedule) => return Ok(schedule),
+            When::Schedule(schedule) => return self.settled(schedule, speaker).await,
             When::Words(words) => words,
         };
-        let understood = self.understood(&words, fields).await?;
+        let understood = self.understood(&words, speaker).await?;
         if let Some(rest) = understood["rest"].as_str().filter(|rest| !rest.is_empty()) {
             let problem =
                 format!("{} in it says no time; write only when, such as \"tomorrow at 8\"", say::quoted(rest));
@@ -29,14 +53,48 @@ impl Scheduler<'_> {
         self.choice(&understood, "schedule")
     }
 
+    /// A schedule whose words mean one thing: where they could mean several, the person says which. Words that the API reads in one way, or not
+    /// at all, are left to it.
+    async fn settled(&self, schedule: Value, speaker: &Speaker) -> Result<Value, Stop> {
+        let Some((field, words)) = words_in(&schedule) else { return Ok(schedule) };
+        let understood = self.understood(words, speaker).await?;
+        let says_more = understood["rest"].as_str().is_some_and(|rest| !rest.is_empty());
+        if says_more || alternatives(&understood).is_empty() {
+            return Ok(schedule);
+        }
+        let mut chosen = self.choice(&understood, &format!("schedule.{field}"))?;
+        // Such as where it starts and ends, beside the words.
+        let beside = schedule.as_object().into_iter().flatten().filter(|(name, _)| *name != "type" && *name != field);
+        for (name, value) in beside {
+            chosen[name] = value.clone();
+        }
+        Ok(chosen)
+    }
+
+    /// Until when something is put off, where `words` could mean several times; else `None`: the API reads them.
+    pub(super) async fn until(&self, words: &str, speaker: &Speaker) -> Result<Option<Value>, Stop> {
+        if is_written(words) {
+            return Ok(None);
+        }
+        let mut understood = self.understood(words, speaker).await?;
+        let says_more = understood["rest"].as_str().is_some_and(|rest| !rest.is_empty());
+        // `until friday at 6` is a stretch from now on: its end is what is meant.
+        ends(&mut understood);
+        if says_more || alternatives(&understood).is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(self.choice(&understood, "until")?["at"].take()))
+    }
+
     /// Makes a reminder's fields of a sentence. Where the server alone would read the same, it gets the sentence.
     pub(super) async fn understand(&self, mut text: String, fields: &mut Map<String, Value>) -> Result<(), Stop> {
-        let mut understood = self.understood(&text, fields).await?;
+        let speaker = Speaker::new(fields, self.user());
+        let mut understood = self.understood(&text, &speaker).await?;
         if understood["kind"] == "none" {
             let words = format!("When shall the reminder {} come? ({})", say::quoted(&text), reason(&understood));
             let said = self.ask(Question::in_words(KEY, words))?;
             text = format!("{text} {said}");
-            understood = self.understood(&text, fields).await?;
+            understood = self.understood(&text, &speaker).await?;
             if understood["kind"] == "none" {
                 return Err(Invalid::new("text", reason(&understood)).into());
             }
@@ -56,13 +114,12 @@ impl Scheduler<'_> {
     }
 
     /// What the API understands of a text. It is read as it comes: a newer server may say more.
-    pub(super) async fn understood(&self, text: &str, fields: &Map<String, Value>) -> Result<Value, Stop> {
-        let field = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+    pub(super) async fn understood(&self, text: &str, speaker: &Speaker) -> Result<Value, Stop> {
         let asked = ParseInput {
             text: Some(text.to_owned()),
-            lang: field("lang"),
-            tz: field("timezone"),
-            user: self.user().map(str::to_owned),
+            lang: speaker.lang.clone(),
+            tz: speaker.zone.clone(),
+            user: speaker.user.clone(),
             now: None,
         };
         Ok(self.client().call(Method::POST, "/v1/parse", None::<&()>, Some(&asked)).await?)
@@ -111,6 +168,35 @@ fn without_hour(reading: &Value) -> Option<(Value, u8)> {
     Some((schedule, hour))
 }
 
+/// The words in a schedule that could mean several times, with the name of their field.
+fn words_in(schedule: &Value) -> Option<(&'static str, &str)> {
+    match schedule["type"].as_str()? {
+        "once" => Some(("at", schedule["at"].as_str().filter(|at| !is_written(at))?)),
+        "smart" if schedule.get("rules").is_none() => Some(("text", schedule["text"].as_str()?)),
+        _ => None,
+    }
+}
+
+/// Whether a time is written so that it can mean only one: as a timestamp or as a span from now.
+fn is_written(at: &str) -> bool {
+    let at = at.trim();
+    let span = at.strip_prefix("in ").unwrap_or(at);
+    at.parse::<Timestamp>().is_ok() || span::parse(span).is_ok()
+}
+
+/// Makes each reading that is a stretch of time the instant at which it ends.
+fn ends(understood: &mut Value) {
+    let end = |reading: &mut Value| {
+        if let Some(to) = reading["to"].as_str().map(str::to_owned) {
+            reading["at"] = to.into();
+        }
+    };
+    if understood["kind"] == "interval" {
+        end(understood);
+        understood["alternatives"].as_array_mut().into_iter().flatten().for_each(end);
+    }
+}
+
 /// The schedule that a reading of a text means.
 fn schedule_of(reading: &Value) -> Option<Value> {
     if reading["schedule"].is_object() {
@@ -141,8 +227,8 @@ mod tests {
     use crate::mcp::Acting;
     use crate::mcp::ask::{Answer, Answers};
 
-    /// An API that understands every text in two ways, and refuses what it is asked to make.
-    struct Torn(Arc<Mutex<Option<Value>>>);
+    /// An API that understands every text in two ways, with this beside the time, and refuses what it is asked to make.
+    struct Torn(Arc<Mutex<Option<Value>>>, &'static str);
 
     #[async_trait]
     impl Transport for Torn {
@@ -154,7 +240,7 @@ mod tests {
             if request.uri().path() == "/v1/parse" {
                 let (noon, midnight) = ("2026-03-02T12:00:00Z", "2026-03-02T00:00:00Z");
                 let other = json!({ "at": midnight, "summary": "at midnight" });
-                let read = json!({ "kind": "instant", "at": noon, "summary": "at noon", "rest": "call mom", "alternatives": [other] });
+                let read = json!({ "kind": "instant", "at": noon, "summary": "at noon", "rest": self.1, "alternatives": [other] });
                 return Ok(Response::new(Body::whole(read.to_string())));
             }
             *self.0.lock().unwrap() = serde_json::from_slice(request.body()).ok();
@@ -167,7 +253,7 @@ mod tests {
     #[tokio::test]
     async fn a_sentence_that_hangs_on_a_choice_is_asked_back() {
         let asked = Arc::new(Mutex::new(None));
-        let acting = Acting { client: Client::over(Torn(Arc::clone(&asked))), user: None };
+        let acting = Acting { client: Client::over(Torn(Arc::clone(&asked), "call mom")), user: None };
         let clock = SystemClock::start();
         let Value::Object(arguments) = json!({ "action": "add", "text": "call mom at 12" }) else { unreachable!() };
         let mut answers = Answers::default();
@@ -185,6 +271,67 @@ mod tests {
             (made["message"].as_str(), made["original_text"].as_str()),
             (Some("call mom"), Some("call mom at 12"))
         );
+    }
+
+    /// What is asked for by a call whose words could mean noon or midnight, once midnight was chosen.
+    async fn asked_after_a_choice(arguments: Value) -> Value {
+        let asked = Arc::new(Mutex::new(None));
+        let acting = Acting { client: Client::over(Torn(Arc::clone(&asked), "")), user: None };
+        let clock = SystemClock::start();
+        let Value::Object(arguments) = arguments else { unreachable!() };
+        let mut answers = Answers::default();
+        let question = Scheduler::new(acting.clone(), &clock, &answers).call(arguments.clone(), None).await;
+        assert_eq!(question.expect_err("it asks back").key(), KEY, "{arguments:?}");
+        assert_eq!(*asked.lock().unwrap(), None, "nothing is made before the answer");
+        answers.put(KEY, Answer::Said("at midnight".into()));
+        let done = Scheduler::new(acting, &clock, &answers).call(arguments, None).await;
+        assert!(done.is_ok(), "it asks no more");
+        asked.lock().unwrap().take().unwrap()
+    }
+
+    #[tokio::test]
+    async fn words_within_a_schedule_are_asked_back_as_well() {
+        let midnight = json!({ "type": "once", "at": "2026-03-02T00:00:00Z" });
+        for when in [
+            json!({ "at": "at 12" }),
+            json!({ "schedule": { "type": "once", "at": "at 12" } }),
+            json!({ "schedule": { "type": "smart", "text": "at 12" } }),
+            json!({ "date": "monday", "time": "noon" }),
+            json!({ "schedule": "at 12" }),
+        ] {
+            let mut call = json!({ "action": "add", "message": "call mom" });
+            call.as_object_mut().unwrap().extend(when.as_object().unwrap().clone());
+            let made = asked_after_a_choice(call).await;
+            assert_eq!((&made["schedule"], &made["message"]), (&midnight, &json!("call mom")), "{when}");
+        }
+        let beside = json!({ "type": "smart", "text": "at 12", "ends_at": "2027-01-01T00:00:00Z" });
+        let made = asked_after_a_choice(json!({ "action": "add", "message": "m", "schedule": beside })).await;
+        assert_eq!(made["schedule"]["ends_at"], "2027-01-01T00:00:00Z", "{made}");
+    }
+
+    #[test]
+    fn a_time_that_is_written_is_not_asked_about() {
+        for at in ["2026-03-02T08:00:00+01:00", "2026-03-02T08:00:00Z", "5m", "2h", "in 5m", "1d"] {
+            assert!(is_written(at), "{at}");
+            assert_eq!(words_in(&json!({ "type": "once", "at": at })), None);
+        }
+        for at in ["friday at 6", "at 6", "um 6", "tomorrow at 8"] {
+            assert_eq!(words_in(&json!({ "type": "once", "at": at })), Some(("at", at)));
+        }
+        assert_eq!(words_in(&json!({ "type": "daily", "time": "08:00" })), None);
+        let ruled = json!({ "type": "smart", "text": "at 6", "rules": ["FREQ=DAILY"] });
+        assert_eq!(words_in(&ruled), None, "the rules say what is meant");
+    }
+
+    #[test]
+    fn a_stretch_until_when_means_its_end() {
+        let stretch = |to: &str| json!({ "kind": "interval", "from": "2026-03-01T10:00:00+01:00", "to": to });
+        let (evening, morning) = ("2026-03-06T18:00:00+01:00", "2026-03-06T06:00:00+01:00");
+        let mut read = stretch(evening);
+        read["alternatives"] = json!([stretch(morning)]);
+        ends(&mut read);
+        assert_eq!(schedule_of(&read).unwrap()["at"], evening);
+        assert_eq!(schedule_of(alternatives(&read)[0]).unwrap()["at"], morning);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::common::{Home, Ran, Server, answer};
+use crate::openapi::Description;
 
 async fn key(server: &Server, body: Value) -> (String, String) {
     let (status, key) = server.call(Method::POST, "/v1/keys", Some(body)).await;
@@ -244,7 +245,10 @@ impl Impostor {
 async fn metrics_can_ask_for_a_key() {
     let home = Home::new();
     let server = home.serve_with(&[("PUNCTUAL_METRICS_KEY", "true")]);
-    assert_eq!(server.request(Method::GET, "/metrics").send().await.unwrap().status(), 401);
+    let mut description = Description::of(&server).await;
+    let (status, problem) = answer(server.request(Method::GET, "/metrics").send().await.unwrap()).await;
+    assert_eq!(status, 401);
+    description.check("/metrics", "get", 401, &problem);
     let allowed = server.request(Method::GET, "/metrics").bearer_auth(&server.key).send().await.unwrap();
     assert_eq!(allowed.status(), 200);
     for (body, expect) in [
@@ -254,7 +258,10 @@ async fn metrics_can_ask_for_a_key() {
         (json!({ "name": "screen", "channels": ["console"] }), 403),
     ] {
         let (key, _) = key(&server, body).await;
-        let answer = server.request(Method::GET, "/metrics").bearer_auth(&key).send().await.unwrap();
-        assert_eq!(answer.status(), expect);
+        let response = server.request(Method::GET, "/metrics").bearer_auth(&key).send().await.unwrap();
+        assert_eq!(response.status(), expect);
+        if expect == 403 {
+            description.check("/metrics", "get", expect, &answer(response).await.1);
+        }
     }
 }

@@ -17,6 +17,9 @@ use crate::common::{Home, Server, answer, soon};
 const MARK: &str = "zz-bob";
 const SCOPES: [&str; 6] = ["read", "write", "inbound", "send-test", "keys", "admin"];
 
+/// A level below a scope: such paths have a route of their own, which is described with that of one level.
+const DEEPER: &str = "channel:2";
+
 /// How a route is tried with things that are another's.
 enum Row {
     /// The path names a thing: each of these is another's, and not found.
@@ -60,6 +63,7 @@ impl World {
         let (group, event, scope) = (format!("{user}-team"), format!("{user}-game"), format!("{user}:1"));
         put(format!("/v1/groups/{group}"), json!({ "users": [user] })).await;
         put(format!("/v1/scopes/{scope}"), json!({ "offsets": [60] })).await;
+        put(format!("/v1/scopes/{scope}/{DEEPER}"), json!({ "offsets": [60] })).await;
         let game = json!({
             "starts_at": "2099-06-01T18:00:00Z", "timezone": "UTC", "rrule": "FREQ=WEEKLY;COUNT=3", "users": [user], "message": user,
         });
@@ -145,8 +149,11 @@ fn row(method: &str, path: &str, world: &World) -> Row {
         ("put", "/v1/events/{key}/instances/{at}") => named(instance, Some(json!({ "offsets": [5] }))),
         ("delete", "/v1/events/{key}/instances/{at}") => named(instance, None),
         ("get", "/v1/scopes") => list("?limit=500", [200, 403]),
-        ("get" | "delete", "/v1/scopes/{path}") => named(format!("/v1/scopes/{scope}"), None),
-        ("put", "/v1/scopes/{path}") => named(format!("/v1/scopes/{scope}"), Some(json!({ "offsets": [5] }))),
+        (method @ ("get" | "delete" | "put"), "/v1/scopes/{path}") => {
+            let body = (method == "put").then(|| json!({ "offsets": [5] }));
+            let levels = [format!("/v1/scopes/{scope}/{DEEPER}"), format!("/v1/scopes/{scope}")];
+            Row::Named(levels.into_iter().map(|path| (path, body.clone())).collect())
+        }
         ("get", "/v1/silences") => list("?limit=500", [200, 403]),
         ("post", "/v1/silences") => asked(json!({ "user": user, "until": "1h" }), [403, 403]),
         ("get" | "delete", "/v1/silences/{id}") => named(format!("/v1/silences/{silence}"), None),
@@ -243,6 +250,12 @@ async fn ask(server: &Server, key: &str, method: &str, path: &str, body: Option<
     (status, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 
+/// The status without the body, which is the same.
+async fn head(server: &Server, key: &str, path: &str) -> u16 {
+    let response = soon(server.request(Method::HEAD, path).bearer_auth(key).send()).await.unwrap();
+    response.status().as_u16()
+}
+
 async fn key(server: &Server, body: Value) -> String {
     let (status, key) = server.call(Method::POST, "/v1/keys", Some(body)).await;
     assert_eq!(status, 201, "{key}");
@@ -313,6 +326,9 @@ async fn a_bound_key_finds_and_changes_nothing_of_anybody_else_on_any_route() {
                 let (status, answer) = ask(&server, key, &method, path, body.as_ref()).await;
                 assert_eq!(status, *expect, "{method} {path}: {answer}");
                 assert!(!answer.to_string().contains(MARK), "{method} {path} shows what is another's: {answer}");
+                if method == "get" {
+                    assert_eq!(head(&server, key, path).await, status, "HEAD {path}");
+                }
                 seen.push(status);
             }
         }
@@ -453,13 +469,39 @@ async fn a_key_of_a_channel_sends_by_it_and_sees_what_was_sent_by_it() {
     assert_eq!(call(Method::PATCH, &format!("/v1/reminders/{id}"), Some(json!({ "message": "new" }))).await.0, 200);
 
     // Others of the same person go by other channels, or might.
-    server.create(own_reminder("ann", "webhook", "http://127.0.0.1:9/")).await;
-    server.create(own_reminder("ann", "console", "")).await;
+    let mut foreign = Vec::new();
+    for (channel, address) in [("webhook", "http://127.0.0.1:9/"), ("console", ""), ("console", "")] {
+        let made = server.create(own_reminder("ann", channel, address)).await;
+        foreign.push(made["id"].as_str().unwrap().to_owned());
+    }
     let (_, page) = call(Method::GET, "/v1/reminders", None).await;
     let seen: Vec<&Value> = page["reminders"].as_array().unwrap().iter().map(|reminder| &reminder["id"]).collect();
     assert_eq!(seen, [&own["id"]], "{page}");
+    // A page may end at what is another's. Its cursor leads on and does not say so.
+    for list in ["/v1/reminders?limit=1", "/v1/occurrences?user=ann&from=today&to=2099-01-01&limit=1"] {
+        let (mut cursor, mut n_pages, mut seen) = (String::new(), 0, Vec::new());
+        loop {
+            let (status, page) = call(Method::GET, &format!("{list}{cursor}"), None).await;
+            assert_eq!(status, 200, "{list}{cursor}: {page}");
+            let items = page["reminders"].as_array().or(page["runs"].as_array()).unwrap();
+            seen.extend(items.iter().map(|item| item.get("reminder").unwrap_or(item)["id"].clone()));
+            n_pages += 1;
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            assert!(!foreign.iter().any(|id| next.contains(id.as_str())), "{list}: {next}");
+            cursor = format!("&cursor={next}");
+        }
+        assert!(n_pages >= 4, "{list} has pages");
+        assert_eq!(seen, std::slice::from_ref(&own["id"]), "{list}");
+    }
     let (_, channels) = call(Method::GET, "/v1/channels", None).await;
     assert_eq!(channels["channels"].as_array().unwrap().len(), 1, "{channels}");
+    // How much everybody sends is nothing of its own.
+    let everybody = server.get("/v1/channels").await;
+    for traffic in ["sending", "waiting", "outcomes", "closed", "dead"] {
+        assert!(everybody["channels"][0].get(traffic).is_some(), "{traffic}: {everybody}");
+        assert!(channels["channels"][0].get(traffic).is_none(), "{traffic}: {channels}");
+    }
+    assert!(everybody["node"].is_string() && channels.get("node").is_none(), "{channels}");
     assert_eq!(call(Method::POST, "/v1/channels/console/test", None).await.0, 200);
     assert_eq!(call(Method::DELETE, &format!("/v1/reminders/{id}"), None).await.0, 200);
 

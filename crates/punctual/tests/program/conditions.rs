@@ -5,6 +5,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use crate::common::{Home, Kept, Server, answer, soon};
+use crate::openapi::Description;
 
 async fn send(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Response {
     let mut request = server.request(method.parse().unwrap(), path).bearer_auth(&server.key);
@@ -223,4 +224,46 @@ async fn a_key_is_changed_as_the_caller_has_seen_it() {
         assert_eq!(tag_of(send(&server, "GET", &place, &[], None).await.headers()), second, "it has stayed as it was");
         assert_eq!(send(&server, "DELETE", &place, &[("if-match", &second)], None).await.status(), 204);
     }
+}
+
+/// A caller whose condition was not looked at would believe that it was.
+#[tokio::test]
+async fn a_condition_is_obeyed_or_refused_on_every_route_that_changes_something() {
+    let home = Home::new();
+    let server = home.serve();
+    let description = Description::of(&server).await;
+    let (mut n_obeyed, mut n_refused) = (0, 0);
+    for (path, method, operation) in description.operations().filter(|(_, method, _)| *method != "get") {
+        let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<&str> =
+            parameters.iter().filter_map(|parameter| description.resolved(parameter)["name"].as_str()).collect();
+        let is_conditional = names.contains(&"If-Match");
+        let filled = path.replace(['{', '}'], "");
+        let body = json!({});
+        let body = Some(&body).filter(|_| operation["requestBody"].is_object());
+        for header in ["if-match", "if-none-match"] {
+            let response = send(&server, &method.to_uppercase(), &filled, &[(header, "\"a-b\"")], body).await;
+            let (status, problem) = answer(response).await;
+            let is_refused =
+                problem["detail"].as_str().is_some_and(|detail| detail.contains("is made on no condition"));
+            // A platform may send such a header for reasons of its own.
+            let is_platforms = path == "/v1/inbound/{channel}";
+            assert_eq!(is_refused, !is_conditional && !is_platforms, "{method} {path} {header}: {status} {problem}");
+            if is_refused {
+                assert_eq!((status.as_u16(), &problem["field"]), (400, &json!(header)), "{method} {path}");
+                assert!(operation["responses"].get("400").is_some(), "{method} {path}: a 400 is described");
+                n_refused += 1;
+            }
+        }
+        n_obeyed += u32::from(is_conditional);
+    }
+    assert!(n_obeyed > 15 && n_refused > 30, "{n_obeyed} {n_refused}");
+    // A scope of several levels is described with those of one.
+    let deeper = "/v1/scopes/guild:1/channel:2";
+    let put = send(&server, "PUT", deeper, &[("if-match", "*")], Some(&json!({ "offsets": [60] }))).await;
+    assert_eq!(put.status(), 412);
+    let made =
+        send(&server, "POST", "/v1/reminders", &[("if-none-match", "*")], Some(&json!({ "text": "tea in 1h" }))).await;
+    assert_eq!(made.status(), 400);
+    assert_eq!(server.get("/v1/reminders").await["reminders"], json!([]), "nothing was made");
 }

@@ -5,6 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::common::{Home, Kept, Receiver, Server, answer};
+use crate::openapi::Description;
 
 async fn post(server: &Server, api_key: &str, path: &str, key: &str, body: &Value) -> (u16, Value, bool) {
     let request = server.request(Method::POST, path).bearer_auth(api_key).header("Idempotency-Key", key).json(body);
@@ -231,4 +232,29 @@ async fn a_repeat_while_the_first_is_under_way_is_refused_and_does_nothing() {
     };
     assert_eq!((status, problem["code"].as_str()), (409, Some("in_progress")), "{problem}");
     assert!(receiver.is_quiet());
+}
+
+/// With a key the layer reads the body before the handler does, and must let through what the handler would.
+#[tokio::test]
+async fn a_body_may_be_as_large_with_a_key_as_without() {
+    let home = Home::new();
+    let server = home.serve();
+    let description = Description::of(&server).await;
+    // More than a megabyte, and nothing that any route makes something of.
+    let body = json!({ "nothing": "x".repeat(1_200_000) });
+    let mut large = Vec::new();
+    for (path, _, _) in description.operations().filter(|(path, method, operation)| {
+        *method == "post" && operation["requestBody"].is_object() && *path != "/mcp" && *path != "/v1/inbound/{channel}"
+    }) {
+        let filled = path.replace(['{', '}'], "");
+        let (plain, problem) = server.call(Method::POST, &filled, Some(body.clone())).await;
+        let (keyed, _, _) = post(&server, &server.key, &filled, &format!("large {path}"), &body).await;
+        assert_eq!((plain == 413), (keyed == 413), "{path}: {plain} without a key, {keyed} with one: {problem}");
+        if plain != 413 {
+            large.push(path.to_owned());
+        }
+    }
+    large.sort_unstable();
+    let expect = ["/v1/events/batch", "/v1/import", "/v1/import/calendar", "/v1/import/lines", "/v1/reminders/batch"];
+    assert_eq!(large, expect);
 }

@@ -241,6 +241,46 @@ async fn a_key_for_keys_gets_hold_of_none_that_may_do_more() {
     }
 }
 
+#[tokio::test]
+async fn a_key_that_ends_or_has_a_rate_gets_hold_of_none_that_has_more() {
+    let home = Home::new();
+    let server = home.serve();
+    let bounded = json!({ "name": "keeper", "scopes": ["keys", "read"], "expires_at": "2d", "rate": "60/min" });
+    let (keeper, own) = made(&server, bounded).await;
+    let (_, free) = made(&server, json!({ "name": "free", "scopes": ["read"] })).await;
+    let call = async |method: Method, path: &str, body: Option<Value>| {
+        let (status, answer) = server.call_with(&keeper, method, path, body).await;
+        (status.as_u16(), answer)
+    };
+    let new = |mut fields: Value| {
+        fields["name"] = "new".into();
+        fields["scopes"] = json!(["read"]);
+        Some(fields)
+    };
+    // What is left out is the key's own.
+    let (status, key) = call(Method::POST, "/v1/keys", new(json!({}))).await;
+    assert_eq!((status, &key["expires_at"], &key["rate"]), (201, &own["expires_at"], &own["rate"]), "{key}");
+    let (status, key) = call(Method::POST, "/v1/keys", new(json!({ "expires_at": "1h", "rate": "1/s" }))).await;
+    assert_eq!((status, &key["rate"]), (201, &json!("1/1s")), "less of each: {key}");
+    for (field, fields) in [
+        ("expires_at", json!({ "expires_at": "3d" })),
+        ("rate", json!({ "rate": "61/min" })),
+        // As many in an hour, and more of them at once.
+        ("rate", json!({ "rate": "3600/h" })),
+        ("rate", json!({ "rate": "2/s" })),
+    ] {
+        let (status, problem) = call(Method::POST, "/v1/keys", new(fields.clone())).await;
+        assert_eq!((status, problem["field"].as_str()), (403, Some(field)), "{fields}: {problem}");
+    }
+    let rotate = |key: &Value| format!("/v1/keys/{}/rotate", key["id"].as_str().unwrap());
+    let (status, problem) = call(Method::POST, &rotate(&free), None).await;
+    assert_eq!((status, problem["field"].as_str()), (403, Some("expires_at")), "{problem}");
+    assert_eq!(call(Method::POST, &rotate(&key), None).await.0, 200);
+    assert_eq!(call(Method::POST, &rotate(&own), None).await.0, 200, "its own as well");
+    // The secret from before ends within the hour, and gets hold of none that goes on.
+    assert_eq!(call(Method::POST, &rotate(&own), None).await.0, 403);
+}
+
 /// A database from before there were scopes has keys with `write` alone.
 #[tokio::test]
 async fn keys_from_before_scopes_keep_their_meaning() {

@@ -7,14 +7,19 @@ use tokio::net::TcpStream;
 
 use crate::common::{Home, Server, answer, soon};
 
-/// The status of the answer to a request that is written by hand.
-async fn status_of(server: &Server, request: &[u8]) -> String {
+/// The answer to a request that is written by hand.
+async fn said_to(server: &Server, request: &[u8]) -> String {
     let mut stream = soon(TcpStream::connect(server.url.strip_prefix("http://").unwrap())).await.unwrap();
     // A server that has seen enough answers and closes.
     let _ = soon(stream.write_all(request)).await;
     let mut said = Vec::new();
     let _ = soon(stream.read_to_end(&mut said)).await;
-    String::from_utf8_lossy(&said).lines().next().unwrap_or_default().to_owned()
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// Its status.
+async fn status_of(server: &Server, request: &[u8]) -> String {
+    said_to(server, request).await.lines().next().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
@@ -30,6 +35,17 @@ async fn a_head_has_a_hundred_headers_and_16_kilobytes_at_most() {
     let too_large = "HTTP/1.1 431 Request Header Fields Too Large";
     assert_eq!(status_of(&server, head(120, 10).as_bytes()).await, too_large);
     assert_eq!(status_of(&server, head(1, 17_000).as_bytes()).await, too_large);
+    // What is no request yet is answered without an id and without a body, as the description says.
+    let (_, document) = answer(soon(server.request(Method::GET, "/openapi.json").send()).await.unwrap()).await;
+    let description = document["info"]["description"].as_str().unwrap();
+    for (request, status) in [(head(1, 17_000), "431"), ("no http\r\n\r\n".to_owned(), "400")] {
+        let said = said_to(&server, request.as_bytes()).await.to_lowercase();
+        assert!(
+            said.starts_with(&format!("http/1.1 {status} ")) && description.contains(&format!("({status}")),
+            "{said}"
+        );
+        assert!(said.ends_with("\r\n\r\n") && !said.contains("x-request-id"), "{said}");
+    }
 }
 
 #[tokio::test]

@@ -13,13 +13,13 @@ const SECRET: &str = "sixteen or more characters";
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 /// The description, and which operations have been seen to do as it says.
-struct Description {
-    document: Value,
+pub(crate) struct Description {
+    pub(crate) document: Value,
     seen: BTreeSet<String>,
 }
 
 impl Description {
-    async fn of(server: &Server) -> Self {
+    pub(crate) async fn of(server: &Server) -> Self {
         // The description needs no key.
         let response = soon(server.request(Method::GET, "/openapi.json").send()).await.unwrap();
         let (status, document) = answer(response).await;
@@ -28,7 +28,7 @@ impl Description {
     }
 
     /// Every operation: its path, method and description.
-    fn operations(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+    pub(crate) fn operations(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
         let paths = self.document["paths"].as_object().unwrap().iter();
         paths.flat_map(|(path, item)| {
             METHODS.iter().filter_map(move |method| Some((path.as_str(), *method, item.get(method)?)))
@@ -43,14 +43,14 @@ impl Description {
     }
 
     /// What a reference leads to.
-    fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
+    pub(crate) fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         let pointer = value["$ref"].as_str().map(|reference| reference.strip_prefix('#').unwrap());
         pointer.map_or(value, |pointer| self.document.pointer(pointer).unwrap())
     }
 
     /// Checks an answer against what the operation at `path` says.
     #[track_caller]
-    fn check(&mut self, path: &str, method: &str, status: u16, body: &Value) {
+    pub(crate) fn check(&mut self, path: &str, method: &str, status: u16, body: &Value) {
         let operation = &self.document["paths"][path][method];
         assert!(operation.is_object(), "{method} {path} is not described");
         let response = operation["responses"].get(status.to_string());

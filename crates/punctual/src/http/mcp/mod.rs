@@ -16,7 +16,8 @@ use async_trait::async_trait;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
@@ -34,6 +35,7 @@ pub(super) use self::described::described;
 use self::sessions::Sessions;
 use super::App;
 use super::auth::Caller;
+use super::conditions::unconditional;
 use super::input::{SINGLE_BYTES_MAX, take};
 use super::inside::{Call, Door, Inside};
 use super::problem::Problem;
@@ -71,6 +73,7 @@ pub(super) fn routes(app: &Arc<App>, inside: &Inside) -> Router {
     let mcp = Mcp { app: Arc::clone(app), service, sessions: Sessions::new(manager), watched: Once::new() };
     // There is nothing that the server would say unasked, so there is nothing to GET.
     let methods = post(serve).delete(serve).fallback(wrong_method);
+    let methods = methods.layer(from_fn(unconditional));
     Router::new().route("/mcp", methods).layer(CatchPanicLayer::custom(panicked)).with_state(Arc::new(mcp))
 }
 
@@ -84,7 +87,7 @@ async fn serve(State(mcp): State<Arc<Mcp>>, request: Request) -> Response {
 impl Mcp {
     async fn answer(&self, request: Request) -> Result<Response, Problem> {
         let (mut parts, body) = request.into_parts();
-        self.check_origin(&parts.headers)?;
+        self.app.check_origin(&parts.headers)?;
         let caller = Caller::of(&parts.headers, &self.app).await?;
         if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
             connection.authenticated();
@@ -122,23 +125,6 @@ impl Mcp {
         Ok(response)
     }
 
-    /// Refuses a page of somebody else's, which a browser would let ask here under a name that leads to this machine.
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        let Some(origin) = headers.get(header::ORIGIN).filter(|origin| !self.app.origins.name(origin)) else {
-            return Ok(());
-        };
-        let origin: Option<Uri> = origin.to_str().ok().and_then(|origin| origin.parse().ok());
-        let own: Option<Uri> = self.app.links.as_ref().and_then(|links| links.base().parse().ok());
-        let is_own = |origin: &Uri| {
-            let host = origin.host().unwrap_or_default();
-            is_this_machine(host) || own.as_ref().is_some_and(|own| own.host() == Some(host))
-        };
-        match origin.is_some_and(|origin| is_own(&origin)) {
-            true => Ok(()),
-            false => Err(Problem::forbidden("the Origin header names another site; a page elsewhere may not ask here")),
-        }
-    }
-
     /// Ends what is open when the server stops.
     fn watch(&self) {
         self.watched.call_once(|| {
@@ -157,11 +143,6 @@ fn may_begin_session(headers: &HeaderMap) -> bool {
     // Revisions are dates, and compare like them.
     let revision = headers.get("mcp-protocol-version").and_then(|revision| revision.to_str().ok());
     revision.is_none_or(|revision| revision < ProtocolVersion::V_2026_07_28.as_str())
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let ip: Option<std::net::IpAddr> = host.trim_matches(['[', ']']).parse().ok();
-    host.eq_ignore_ascii_case("localhost") || ip.is_some_and(|ip| ip.is_loopback())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::value::RawValue;
 
 use super::journal::{Following, Subscriptions};
@@ -112,6 +112,9 @@ impl Calls {
         let (removes, mut headers) = (wish.removes(), self.headers.clone());
         if let Some(key) = wish.idempotency_key {
             headers.insert("idempotency-key", key);
+        }
+        if let Some(tag) = wish.if_match {
+            headers.insert(header::IF_MATCH, tag);
         }
         let call = Call {
             door: Door::Ws,

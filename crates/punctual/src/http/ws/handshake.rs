@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1_smol::Sha1;
 
-use crate::http::cors::Origins;
 use crate::http::problem::Problem;
 
 /// What every server adds to a client's key before it digests it.
@@ -24,19 +23,6 @@ pub(super) fn take_key(headers: &mut HeaderMap) {
         bearer.set_sensitive(true);
         headers.insert(header::AUTHORIZATION, bearer);
     }
-}
-
-/// Refuses a page of another server in a browser, unless the setting `cors_origins` names it.
-pub(super) fn check_origin(headers: &HeaderMap, allowed: &Origins) -> Result<(), Problem> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let host = |value: &HeaderValue| value.to_str().ok().map(str::to_ascii_lowercase);
-    let from = host(origin).and_then(|origin| Some(origin.split_once("://")?.1.to_owned()));
-    if from.is_some() && from == headers.get(header::HOST).and_then(host) || allowed.name(origin) {
-        return Ok(());
-    }
-    let detail = "a page of another server may not open a WebSocket here; name its origin in the setting cors_origins (PUNCTUAL_CORS_ORIGINS), \
-         or open it from a page of this server, or without a browser";
-    Err(Problem::forbidden(detail).at_field("Origin"))
 }
 
 /// What the client's opening is answered with; from then on both speak WebSocket.
@@ -125,31 +111,5 @@ mod tests {
         let mut both = headers(&[("authorization", "Bearer other"), ("sec-websocket-protocol", "punctual.key.pk_1")]);
         take_key(&mut both);
         assert_eq!(both[header::AUTHORIZATION], "Bearer other", "the header goes before it");
-    }
-
-    #[test]
-    fn a_page_of_another_server_is_refused() {
-        for (origin, host, is_allowed) in [
-            ("http://127.0.0.1:7373", "127.0.0.1:7373", true),
-            ("https://Punctual.example", "punctual.example", true),
-            ("http://127.0.0.1:7374", "127.0.0.1:7373", false),
-            ("https://evil.example", "punctual.example", false),
-            ("https://punctual.example.evil.example", "punctual.example", false),
-            ("null", "punctual.example", false),
-            ("punctual.example", "punctual.example", false),
-        ] {
-            let checked = check_origin(&headers(&[("origin", origin), ("host", host)]), &Origins::default());
-            assert_eq!(checked.is_ok(), is_allowed, "{origin} {host}");
-        }
-        let none = Origins::default();
-        assert!(check_origin(&headers(&[("host", "a")]), &none).is_ok(), "a program names no page");
-        assert!(check_origin(&headers(&[("origin", "http://a")]), &none).is_err());
-        let some = Origins::new(&["https://app.example".into()]);
-        for (origin, is_allowed) in
-            [("https://app.example", true), ("http://app.example", false), ("https://app.example:8443", false)]
-        {
-            let checked = check_origin(&headers(&[("origin", origin), ("host", "punctual.example")]), &some);
-            assert_eq!(checked.is_ok(), is_allowed, "{origin}");
-        }
     }
 }

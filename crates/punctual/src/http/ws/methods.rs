@@ -18,6 +18,8 @@ use crate::http::read::{self, WHOLE};
 
 /// The parameter that makes a call happen once, as the header `Idempotency-Key` does.
 const IDEMPOTENCY_KEY: &str = "idempotency_key";
+/// The parameter that names what the caller has seen, as the header `If-Match` does.
+const IF_MATCH: &str = "if_match";
 /// Every method of the first name is also there under the second.
 const ALIAS: (&str, &str) = ("cron.", "reminders.");
 
@@ -96,6 +98,7 @@ pub(super) struct Wish {
     pub(super) verb: Method,
     pub(super) path_and_query: String,
     pub(super) idempotency_key: Option<HeaderValue>,
+    pub(super) if_match: Option<HeaderValue>,
     pub(super) body: Option<Bytes>,
 }
 
@@ -130,10 +133,10 @@ pub(super) fn wanted(method: &str, params: Option<&RawValue>) -> Result<Wanted, 
         none_left(&params, &in_path)?;
         return Ok(Wanted::Unsubscribe(path));
     }
-    let idempotency_key = match params.remove(IDEMPOTENCY_KEY).filter(|_| row.verb == Method::POST) {
-        Some(raw) => Some(header(raw)?),
-        None => None,
-    };
+    let idempotency_key = params.remove(IDEMPOTENCY_KEY).filter(|_| row.verb == Method::POST);
+    let idempotency_key = idempotency_key.map(|raw| header(IDEMPOTENCY_KEY, raw)).transpose()?;
+    let if_match = if row.verb == Method::GET { None } else { params.remove(IF_MATCH) };
+    let if_match = if_match.map(|raw| header(IF_MATCH, raw)).transpose()?;
     let mut query = Vec::new();
     // A caller who names a reminder may say for whom it acts.
     if row.path.contains("{id}")
@@ -158,7 +161,7 @@ pub(super) fn wanted(method: &str, params: Option<&RawValue>) -> Result<Wanted, 
     if row.name == SUBSCRIBE {
         return Ok(Wanted::Subscribe(path_and_query));
     }
-    Ok(Wanted::Call(Box::new(Wish { verb: row.verb.clone(), path_and_query, idempotency_key, body })))
+    Ok(Wanted::Call(Box::new(Wish { verb: row.verb.clone(), path_and_query, idempotency_key, if_match, body })))
 }
 
 fn row_of(method: &str) -> Option<&'static Row> {
@@ -231,9 +234,20 @@ fn pair(name: &str, raw: &RawValue) -> Result<Option<String>, Invalid> {
     Ok(Some(format!("{}={}", encoded(name), encoded(&text))))
 }
 
-fn header(raw: &RawValue) -> Result<HeaderValue, Invalid> {
-    let text = scalar(raw).and_then(|text| HeaderValue::try_from(text).ok());
-    text.ok_or_else(|| Invalid::new(IDEMPOTENCY_KEY, "must be a text of 1 to 255 visible ASCII characters"))
+/// A parameter that is a header over HTTP.
+fn header(name: &'static str, raw: &RawValue) -> Result<HeaderValue, Invalid> {
+    let right = match name {
+        IF_MATCH => "must be the ETag of what you have seen, or `*`",
+        _ => "must be a text of 1 to 255 visible ASCII characters",
+    };
+    let text = scalar(raw).map(|text| if name == IF_MATCH { quoted(text) } else { text });
+    text.and_then(|text| HeaderValue::try_from(text).ok()).ok_or_else(|| Invalid::new(name, right))
+}
+
+/// A tag in the quotes that it has in a header: in JSON they are easily forgotten.
+fn quoted(tag: String) -> String {
+    let is_bare = !tag.is_empty() && tag != "*" && !tag.contains('"');
+    if is_bare { format!("\"{tag}\"") } else { tag }
 }
 
 fn none_left(params: &Fields<'_>, known: &[&'static str]) -> Result<(), Invalid> {
@@ -253,8 +267,9 @@ mod tests {
             Ok(Wanted::Call(wish)) => {
                 let body = wish.body.map(|body| format!(" {}", String::from_utf8(body.to_vec()).unwrap()));
                 let key = wish.idempotency_key.map(|key| format!(" [{}]", key.to_str().unwrap()));
-                let (body, key) = (body.unwrap_or_default(), key.unwrap_or_default());
-                format!("{} {}{body}{key}", wish.verb, wish.path_and_query)
+                let seen = wish.if_match.map(|tag| format!(" if {}", tag.to_str().unwrap()));
+                let (body, key, seen) = (body.unwrap_or_default(), key.unwrap_or_default(), seen.unwrap_or_default());
+                format!("{} {}{body}{key}{seen}", wish.verb, wish.path_and_query)
             }
             Ok(Wanted::Subscribe(path)) => format!("subscribe {path}"),
             Ok(Wanted::Unsubscribe(number)) => format!("unsubscribe {number}"),
@@ -273,6 +288,13 @@ mod tests {
         for (method, params, call) in [
             ("cron.add", r#"{"user":"a","text":"tea in 5m"}"#, r#"POST /v1/reminders {"text":"tea in 5m","user":"a"}"#),
             ("reminders.add", r#"{"text":"x","idempotency_key":"k 1"}"#, r#"POST /v1/reminders {"text":"x"} [k 1]"#),
+            ("cron.remove", r#"{"id":"r","if_match":"a-b"}"#, r#"DELETE /v1/reminders/r if "a-b""#),
+            ("cron.update", r#"{"id":"r","if_match":"*","name":"n"}"#, r#"PATCH /v1/reminders/r {"name":"n"} if *"#),
+            (
+                "cron.ack",
+                r#"{"id":"r","if_match":"\"a-b\"","idempotency_key":"k"}"#,
+                r#"POST /v1/reminders/r/ack {} [k] if "a-b""#,
+            ),
             ("cron.list", "", "GET /v1/reminders"),
             ("cron.list", "null", "GET /v1/reminders"),
             (
@@ -318,6 +340,11 @@ mod tests {
                 "cron.add",
                 r#"{"idempotency_key":"\n"}"#,
                 "422: idempotency_key: must be a text of 1 to 255 visible ASCII characters",
+            ),
+            (
+                "cron.remove",
+                r#"{"id":"r","if_match":[]}"#,
+                "422: if_match: must be the ETag of what you have seen, or `*`",
             ),
             ("journal.unsubscribe", "{}", "422: subscription: is missing"),
             ("cron.lst", "", "there is no method `cron.lst`; did you mean `cron.list`?"),

@@ -124,7 +124,7 @@ pub(super) async fn open(
     handshake::take_key(&mut parts.headers);
     let caller = Caller::from_request_parts(&mut parts, &app).await?;
     Params::from_request_parts(&mut parts, &app).await?.only(&[])?;
-    handshake::check_origin(&parts.headers, &app.origins)?;
+    app.check_origin(&parts.headers)?;
     let response = handshake::accept(&parts.headers)?;
     let connection = parts.extensions.remove::<Arc<Connection>>();
     // hyper offers it where the connection can go on without HTTP. We take the connection ourselves.

@@ -244,19 +244,39 @@ fn snooze(fields: &mut Fields) -> Result<Call, Invalid> {
             },
         },
     }
-    for name in ["until", "at", "when", "time", "every"] {
-        if let Some(until) = fields.text(name)? {
-            if !call.is_empty() {
-                return Err(Invalid::new(name, "says again how long; leave it out, or leave `snooze_minutes` out"));
-            }
-            call.insert("until".into(), until.into());
+    let again = |name: &str| Invalid::new(name, "says again how long; leave it out, or leave `snooze_minutes` out");
+    for (name, factor) in [("interval_minutes", 1), ("interval_hours", 60)] {
+        // A zero was only filled in.
+        let Some(number) = fields.number(name)?.filter(|number| *number > 0) else { continue };
+        if !call.is_empty() {
+            return Err(again(name));
         }
+        call.insert("minutes".into(), number.saturating_mul(factor).into());
+    }
+    for name in ["until", "at", "when", "time", "every", "in"] {
+        let Some(mut until) = fields.text(name)? else { continue };
+        if !call.is_empty() {
+            return Err(again(name));
+        }
+        if name == "in" {
+            until = in_a_while(&until);
+        }
+        call.insert("until".into(), until.into());
     }
     let Call::Answer { which, answer, .. } = answer(fields, Verb::Snooze)? else {
         return Err(Invalid::new("action", "is no snooze"));
     };
     call.extend(answer);
     Ok(Call::Answer { verb: Verb::Snooze, which, answer: call })
+}
+
+/// A span as it follows the word `in`.
+fn in_a_while(span: &str) -> String {
+    let span = span.trim();
+    match span.to_lowercase().starts_with("in ") {
+        true => span.to_owned(),
+        false => format!("in {span}"),
+    }
 }
 
 fn answer(fields: &mut Fields, verb: Verb) -> Result<Call, Invalid> {

@@ -5,7 +5,7 @@ use punctual_core::invalid::Invalid;
 use serde_json::{Map, Value};
 
 use super::names::{Fields, canonical};
-use super::{When, coerce, days};
+use super::{When, coerce, days, in_a_while};
 
 /// The fields that only schedules have.
 const FLAT: &[&str] = &[
@@ -148,7 +148,12 @@ impl Given {
             ));
         }
         self.span()?;
-        self.soon()?;
+        if let Some(span) = self.text("in")? {
+            if self.0.contains_key("at") {
+                return Err(Invalid::new("in", "says the same as `at`; leave one of them out"));
+            }
+            self.put("at", in_a_while(&span));
+        }
         if let Some(days) = self.0.remove("days") {
             self.put("days", days::read(days)?);
         }
@@ -236,26 +241,35 @@ impl Given {
         Ok(())
     }
 
-    /// `in`: a span from now. `at`: also seconds or milliseconds since 1970.
-    fn soon(&mut self) -> Result<(), Invalid> {
-        if let Some(span) = self.text("in")? {
-            let span = span.trim();
-            let at = if span.to_lowercase().starts_with("in ") { span.to_owned() } else { format!("in {span}") };
-            if self.0.contains_key("at") {
-                return Err(Invalid::new("in", "says the same as `at`; leave one of them out"));
+    /// A time of day as text. A number with a fraction could mean two: 8.3 is what is left of 8.30.
+    fn time(&mut self, name: &str) -> Result<Option<String>, Invalid> {
+        let number = self.0.get(name).and_then(Value::as_f64);
+        match number {
+            Some(number) if number.fract() != 0.0 => {
+                let problem = format!(
+                    "is the number {number}, which could mean several times; write it as text, such as \"08:30\""
+                );
+                Err(Invalid::new(name, problem))
             }
-            self.put("at", at);
+            // `8.0` is eight o'clock.
+            Some(number) if (0.0..24.0).contains(&number) => {
+                self.0.remove(name);
+                Ok(Some(number.to_string()))
+            }
+            _ => self.text(name),
         }
-        if let Some(at) = self.text("at")? {
-            self.put("at", since_1970(at.trim()).unwrap_or(at));
-        }
-        Ok(())
     }
 
     /// A day and a time of day become one instant.
     fn once(&mut self) -> Result<(), Invalid> {
-        let at = self.text("at")?;
-        let (date, time) = (self.text("date")?, self.text("time")?.map(|time| clock(&time)));
+        // Also seconds or milliseconds since 1970.
+        let at = self.time("at")?.map(|at| since_1970(at.trim()).unwrap_or(at));
+        let (date, time) = (self.text("date")?, self.time("time")?.map(|time| clock(&time)));
+        // The API would take it for a day: 8.5 is the eighth of May.
+        if let Some(half) = time.as_deref().filter(|time| is_half_a_minute(time)) {
+            let problem = format!("`{half}` is no time of day; write both digits of the minute, such as \"08:30\"");
+            return Err(Invalid::new("time", problem));
+        }
         let is_date = |text: &str| text.len() == 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
         let at = match (at, date, time) {
             (Some(at), None, Some(time)) if is_date(at.trim()) => format!("{} {time}", at.trim()),
@@ -278,8 +292,8 @@ impl Given {
 
     /// The time of day of a rule, which may also be called `at`.
     fn clock(&mut self) -> Result<(), Invalid> {
-        let at = self.text("at")?;
-        let time = match (self.text("time")?, at) {
+        let at = self.time("at")?;
+        let time = match (self.time("time")?, at) {
             (Some(time), None) | (None, Some(time)) => time,
             (Some(time), Some(at)) if clock(&time) == clock(&at) => time,
             (Some(_), Some(_)) => {
@@ -302,7 +316,11 @@ fn clock(text: &str) -> String {
         (_, Some(digits)) => (digits.trim(), Some(12)),
         _ => (lower, None),
     };
-    let (hour, minute) = digits.split_once([':', '.']).unwrap_or((digits, "0"));
+    let (hour, minute) = digits.split_once([':', '.']).unwrap_or((digits, "00"));
+    // What is left of a minute with one digit says two times, so the API is to refuse it.
+    if minute.len() != 2 {
+        return text.to_owned();
+    }
     let (Ok(hour), Ok(minute)) = (hour.parse::<u8>(), minute.parse::<u8>()) else { return text.to_owned() };
     let hour = match half {
         Some(half) if (1..=12).contains(&hour) => hour % 12 + half,
@@ -310,6 +328,14 @@ fn clock(text: &str) -> String {
         None => hour,
     };
     if hour < 24 && minute < 60 { format!("{hour:02}:{minute:02}") } else { text.to_owned() }
+}
+
+/// Whether a time of day in digits has a minute that is not of two.
+fn is_half_a_minute(time: &str) -> bool {
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    time.trim()
+        .split_once([':', '.'])
+        .is_some_and(|(hour, minute)| is_digits(hour) && is_digits(minute) && minute.len() != 2)
 }
 
 /// The instant that a number of seconds or milliseconds since 1970 means; a small number is no such thing.

@@ -74,6 +74,17 @@ fn flat_and_nested_arguments_and_texts_mean_the_same() {
 #[test]
 fn a_schedule_is_understood_in_many_shapes() {
     check_when(json!({ "type": "daily", "time": 8 }), json!({ "type": "daily", "time": "08:00" }));
+    check_when(json!({ "type": "daily", "time": 8.0 }), json!({ "type": "daily", "time": "08:00" }));
+    check_when(json!({ "type": "daily", "time": "8.30" }), json!({ "type": "daily", "time": "08:30" }));
+    check_when(json!({ "type": "daily", "time": "8:30:15" }), json!({ "type": "daily", "time": "8:30:15" }));
+    // Half a minute's digits are no minute: the API refuses them.
+    for time in ["8.5", "8:3", "8.3 pm", "8:005"] {
+        check_when(json!({ "type": "daily", "time": time }), json!({ "type": "daily", "time": time }));
+        check_when(
+            json!({ "type": "weekly", "at": time, "days": "mon" }),
+            json!({ "type": "weekly", "time": time, "days": ["mon"] }),
+        );
+    }
     check_when(json!({ "type": "daily", "time": "8pm" }), json!({ "type": "daily", "time": "20:00" }));
     check_when(json!({ "type": "daily", "time": "12am" }), json!({ "type": "daily", "time": "00:00" }));
     check_when(json!({ "type": "daily", "time": "noonish" }), json!({ "type": "daily", "time": "noonish" }));
@@ -182,6 +193,25 @@ fn a_reminder_is_named_in_many_ways() {
         ],
         snoozed(Some("pills"), json!({ "until": "an hour" })),
     );
+    check(
+        vec![
+            json!({ "action": "snooze", "id": "pills", "in": "2 hours" }),
+            json!({ "action": "snooze", "id": "pills", "in": "in 2 hours" }),
+        ],
+        snoozed(Some("pills"), json!({ "until": "in 2 hours" })),
+    );
+    check(
+        vec![
+            json!({ "action": "snooze", "id": "pills", "interval_minutes": "120" }),
+            json!({ "action": "snooze", "id": "pills", "every_hours": 2 }),
+        ],
+        snoozed(Some("pills"), json!({ "minutes": 120 })),
+    );
+    check_refused(
+        json!({ "action": "snooze", "id": "pills", "minutes": 5, "in": "2 hours" }),
+        "in",
+        "leave `snooze_minutes` out",
+    );
     check(vec![json!({ "action": "snooze" })], snoozed(None, json!({})));
     let ack = Call::Answer { verb: Verb::Ack, which: None, answer: Map::new() };
     check(vec![json!({ "action": "ack" }), json!({ "action": "done", "id": "" })], ack);
@@ -220,6 +250,21 @@ fn a_call_that_cannot_be_meant_is_told_how_to_be_mended() {
         "in words",
     );
     check_refused(json!({ "action": "add", "message": "m", "schedule": 5 }), "schedule", "is a number");
+    for (number, schedule) in [
+        ("8.5", json!({ "type": "daily", "time": 8.5 })),
+        ("8.3", json!({ "type": "weekly", "at": 8.30, "days": "mon" })),
+        ("8.5", json!({ "type": "once", "time": 8.5 })),
+        ("8.5", json!({ "type": "once", "at": 8.5 })),
+    ] {
+        let field = if schedule["at"].is_number() { "schedule.at" } else { "schedule.time" };
+        let words = format!("the number {number}, which could mean several times; write it as text, such as \"08:30\"");
+        check_refused(json!({ "action": "add", "message": "m", "schedule": schedule }), field, &words);
+    }
+    for fields in [json!({ "type": "once", "time": "8.5" }), json!({ "date": "2026-03-02", "time": "8:3" })] {
+        let mut call = json!({ "action": "add", "message": "m" });
+        call.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        check_refused(call, "time", "write both digits of the minute");
+    }
     check_refused(
         json!({ "action": "add", "message": "m", "at": "5m", "require_ack": "maybe" }),
         "require_ack",

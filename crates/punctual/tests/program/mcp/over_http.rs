@@ -158,6 +158,32 @@ async fn a_key_acts_for_its_user_and_an_unbound_one_for_whom_it_names() {
         let refused = call(&server, key, remove(id, user)).await;
         assert_eq!(refused["ok"], false, "{user:?}: {refused}");
     }
+    let told = async || server.get("/v1/audit?order=newest&limit=1").await["entries"][0]["id"].clone();
+    let (before, newest) = (server.get(&format!("/v1/reminders/{}", id.as_str().unwrap())).await, told().await);
+    for fields in [
+        json!({ "action": "update", "message": "mine now" }),
+        json!({ "action": "update", "at": "tomorrow at 8" }),
+        json!({ "action": "update", "paused": true }),
+        json!({ "action": "remove" }),
+        json!({ "action": "snooze", "snooze_minutes": 5 }),
+        json!({ "action": "snooze", "until": "friday at 6" }),
+        json!({ "action": "ack" }),
+        json!({ "action": "dismiss" }),
+    ] {
+        let mut of_bob = fields.clone();
+        of_bob["job_id"] = id.clone();
+        let refused = call(&server, &alice, of_bob).await;
+        assert_eq!(
+            (&refused["ok"], &refused["error"]["field"]),
+            (&json!(false), &json!("job_id")),
+            "{fields}: {refused}"
+        );
+        assert!(refused.get("reminder").is_none(), "{fields} shows what is another's: {refused}");
+    }
+    let listed = call(&server, &alice, json!({ "action": "list", "q": id, "status": "all" })).await;
+    assert_eq!(listed["reminders"], json!([]), "{listed}");
+    let after = (server.get(&format!("/v1/reminders/{}", id.as_str().unwrap())).await, told().await);
+    assert_eq!(after, (before, newest), "nothing was changed");
     assert_eq!(call(&server, &reader, add(None)).await["ok"], false, "it may only read");
     assert_eq!(call(&server, &reader, json!({ "action": "list" })).await["ok"], true);
     assert_eq!(call(&server, &server.key, remove(id, Some("bob"))).await["reminder"]["status"], "cancelled");

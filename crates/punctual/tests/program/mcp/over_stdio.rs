@@ -102,6 +102,9 @@ fn the_schema_of_the_tool_is_printed_for_each_api() {
     let schema = |format: &str| home.run_alone(&["tool-schema", "--format", format]).json();
     assert_eq!(schema("openai")["function"]["name"], "scheduler");
     assert_eq!(schema("openai")["function"]["parameters"], schema("anthropic")["input_schema"]);
-    assert_eq!(schema("mcp")["inputSchema"], schema("anthropic")["input_schema"]);
+    // A client of MCP that checks calls lets fields pass that the schema does not name.
+    let mut open = schema("anthropic")["input_schema"].clone();
+    assert_eq!(open.as_object_mut().unwrap().remove("additionalProperties"), Some(false.into()));
+    assert_eq!(schema("mcp")["inputSchema"], open);
     assert_eq!(schema("mcp")["outputSchema"]["type"], "object");
 }

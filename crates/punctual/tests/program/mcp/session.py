@@ -127,6 +127,8 @@ async def questions(client, can_ask):
         check(said["said"].count("water the plants") >= 2 and "call again with its id" in said["said"], said)
         said = await call(client, {"action": "add", "text": "call the doctor"}, ok=False)
         check("when" in said["said"].lower(), said)
+        said = await call(client, {"action": "add", "message": "call mom", "at": "friday at 6"}, ok=False)
+        check("06:00" in said["said"] and "18:00" in said["said"], said)
         return
     answer["say"] = lambda field: next(choice["const"] for choice in field["oneOf"] if "Tuesday" in choice["title"])
     said = await call(client, {"action": "remove", "job_id": "water the plants"})
@@ -134,7 +136,25 @@ async def questions(client, can_ask):
     answer["say"] = "tomorrow at 09:00"
     said = await call(client, {"action": "add", "text": "call the doctor"})
     check(said["reminder"]["message"] == "call the doctor" and len(asked) == 2, said, asked)
+    answer["say"] = lambda field: next(choice["const"] for choice in field["oneOf"] if "06:00" in choice["title"])
+    in_words = [
+        {"text": "call mom friday at 6"}, {"message": "call mom", "at": "friday at 6"},
+        {"message": "call mom", "schedule": {"type": "once", "at": "friday at 6"}},
+        {"message": "call mom", "schedule": {"type": "smart", "text": "every friday at 6"}},
+    ]
+    for when in in_words:
+        asked.clear()
+        said = await call(client, {"action": "add", **when})
+        local = said["reminder"]["next_run_local"]
+        check(len(asked) == 1 and said["reminder"]["message"] == "call mom" and "06:00" in local, said, asked)
+    asked.clear()
+    said = await call(client, {"action": "add", "message": "stretch", "at": "5m"})
+    said = await call(client, {"action": "snooze", "job_id": said["reminder"]["id"], "until": "friday at 6"})
+    check(len(asked) == 1 and "06:00" in said["said"], said, asked)
+    asked.clear()
     answer["say"] = None
+    said = await call(client, {"action": "add", "message": "call mom", "at": "friday at 6"}, ok=False)
+    check("did not want to say" in said["said"] and len(asked) == 1, said, asked)
     said = await call(client, {"action": "add", "text": "call the dentist"}, ok=False)
     check("did not want to say" in said["said"], said)
 

@@ -2,10 +2,12 @@
 
 use punctual_testkit::platforms::signed;
 use punctual_testkit::platforms::telegram::{Person, Telegram};
+use punctual_testkit::servers::Postgres;
 use punctual_testkit::wait::{until, until_some};
 
 use super::{answers, asked, connected, known, post, receives, run, second};
 use crate::common::{Home, Server};
+use crate::openapi::Description;
 
 const TOKEN: &str = "123456789:AAE-token_of_tests";
 const ANA: Person = Person { id: 5, name: "Ana" };
@@ -117,6 +119,37 @@ async fn an_update_that_comes_twice_is_taken_once_and_a_forged_one_never() {
         assert_eq!(answers(&server, &id).await.len(), 1);
     }
     assert_eq!(receives(&server).await["forged"], 1);
+}
+
+/// The platform gives an update again that could not be recorded; whoever looks at its log reads why.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_that_cannot_be_recorded_is_to_be_sent_again() {
+    let Some(mut postgres) = Postgres::start() else { return };
+    let url = postgres.url(&postgres.new_database(None));
+    let (home, telegram) = (Home::new(), Telegram::start(TOKEN));
+    let server = home.serve_with(&[
+        ("PUNCTUAL_DATABASE_URL", &url),
+        ("PUNCTUAL_CHANNEL_CHAT_KIND", "telegram"),
+        ("PUNCTUAL_CHANNEL_CHAT_TOKEN", TOKEN),
+        ("PUNCTUAL_CHANNEL_CHAT_API_URL", &telegram.url()),
+        ("PUNCTUAL_CHANNEL_CHAT_RECEIVE", "webhook"),
+    ]);
+    let mut description = Description::of(&server).await;
+    let webhook = until_some("the webhook is set", async || telegram.webhook()).await;
+    let id = asked(&server, "medicine", "5").await;
+    let shown = telegram.messages(5).pop().unwrap();
+    telegram.press(&shown, "Done", ANA);
+    let update = telegram.updates().remove(0);
+    postgres.stop_immediately();
+    let (status, said) = post(&server, "", &signed::telegram(&webhook.secret, &update)).await;
+    let problem = serde_json::from_str(&said).unwrap_or_default();
+    description.check("/v1/inbound/{channel}", "post", status, &problem);
+    assert_eq!((status, &problem["code"]), (503, &"unavailable".into()), "{said}");
+    let (status, problem) = server.call(reqwest::Method::GET, &format!("/v1/occurrences/{id}"), None).await;
+    assert_eq!(status, 503, "whether a run is there is not known: {problem}");
+    postgres.start_again();
+    until("it is taken", async || post(&server, "", &signed::telegram(&webhook.secret, &update)).await.0 == 200).await;
+    assert_eq!(answers(&server, &id).await.len(), 1);
 }
 
 #[tokio::test]

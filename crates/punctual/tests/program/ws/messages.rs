@@ -27,6 +27,39 @@ async fn a_reminder_is_added_listed_and_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_made_as_the_caller_has_seen_it() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut socket = Socket::open(&server).await;
+    let id = socket.result("cron.add", reminder("ann")).await["id"].as_str().unwrap().to_owned();
+    let shown = server.request(Method::GET, &format!("/v1/reminders/{id}")).bearer_auth(&server.key);
+    let shown = soon(shown.send()).await.unwrap();
+    let seen = shown.headers()["etag"].to_str().unwrap().to_owned();
+    let changed = socket.result("cron.update", json!({ "id": id, "message": "tea", "if_match": seen })).await;
+    assert_eq!(changed["message"], "tea");
+    for method in ["cron.update", "cron.remove", "cron.pause"] {
+        let mut params = json!({ "id": id, "if_match": seen.trim_matches('"') });
+        if method == "cron.update" {
+            params["message"] = "coffee".into();
+        }
+        let error = socket.error(method, params).await;
+        assert_eq!(
+            (&error["code"], &error["data"]["code"]),
+            (&json!(-32012), &json!("precondition_failed")),
+            "{error}"
+        );
+    }
+    let kept = socket.result("cron.get", json!({ "id": id })).await;
+    assert_eq!((&kept["message"], &kept["status"]), (&json!("tea"), &json!("active")), "nothing was changed");
+    // A method that is made on no condition says so, and does nothing.
+    let mut new = reminder("ann");
+    new["if_match"] = "*".into();
+    let error = socket.error("cron.add", new).await;
+    assert_eq!((&error["code"], &error["data"]["status"]), (&json!(-32602), &json!(400)), "{error}");
+    socket.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_journal_says_through_which_door_it_was_and_no_client_can_say_otherwise() {
     let home = Home::new();
     let server = home.serve();
@@ -204,6 +237,8 @@ async fn an_opening_without_a_key_with_a_foreign_page_or_without_an_upgrade_is_r
         (vec![(header::AUTHORIZATION, "Bearer pk_wrong")], Some(401)),
         (vec![(header::AUTHORIZATION, key)], None),
         (vec![(header::AUTHORIZATION, key), (header::ORIGIN, host)], None),
+        // A page of this machine, as at `/mcp`.
+        (vec![(header::AUTHORIZATION, key), (header::ORIGIN, "http://localhost:6274")], None),
         (vec![(header::AUTHORIZATION, key), (header::ORIGIN, "https://evil.example")], Some(403)),
         (vec![(header::AUTHORIZATION, key), (header::ORIGIN, "null")], Some(403)),
         (vec![(header::SEC_WEBSOCKET_PROTOCOL, named.as_str())], None),
