@@ -24,11 +24,11 @@ pub struct Channel {
     /// The most sends in a time to one address.
     pub address_rate: Option<String>,
     /// Sends under way. A bound key does not see it.
-    #[serde(default)]
-    pub sending: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending: Option<usize>,
     /// Messages that wait for their turn. A bound key does not see it.
-    #[serde(default)]
-    pub waiting: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<usize>,
     /// Receivers and addresses that are left alone now. A bound key does not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<Vec<Gate>>,
@@ -41,8 +41,8 @@ pub struct Channel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead: Option<usize>,
     /// What became of the last sends, on the node that answers. A bound key does not see it.
-    #[serde(default)]
-    pub outcomes: Outcomes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcomes: Option<Outcomes>,
 }
 
 /// What became of a channel's sends of the last hour, on the node that answers.
@@ -78,14 +78,14 @@ pub struct Receives {
     /// The last trouble, while there is one.
     pub error: Option<String>,
     /// Answers that this node has taken since it was started. A bound key does not see it.
-    #[serde(default)]
-    pub answers: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<u64>,
     /// Presses of people whose address no user has. A bound key does not see it.
-    #[serde(default)]
-    pub unknown_senders: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_senders: Option<u64>,
     /// Requests that did not prove that they came from the platform. A bound key does not see it.
-    #[serde(default)]
-    pub forged: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forged: Option<u64>,
     /// The last people whose address no user has, newest first. A bound key does not see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_unknown: Option<Vec<UnknownSender>>,
@@ -124,9 +124,9 @@ pub struct Channels {
     /// What an operator should know, such as that links lead nowhere but to this machine.
     pub warnings: Vec<String>,
     /// The node that answers: `sending`, `waiting`, `closed` and `outcomes` are its own. A bound key does not see it.
-    #[serde(default)]
-    pub node: String,
-    /// Since when it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Since when it runs. A bound key does not see it.
     pub since: Option<Timestamp>,
     /// Always null: there is one page.
     pub next_cursor: Option<String>,

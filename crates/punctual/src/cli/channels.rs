@@ -61,7 +61,7 @@ async fn list(context: &Context) -> anyhow::Result<()> {
     let zone = context.zone().await?;
     for channel in &page.channels {
         // A bound key does not see how much goes by a channel.
-        let count = |n: usize| if channel.closed.is_some() { n.to_string() } else { "–".to_owned() };
+        let count = |n: Option<usize>| n.map_or_else(|| "–".to_owned(), |n| n.to_string());
         table.push(vec![
             Cell::new(&channel.name, Style::Cyan),
             Cell::plain(&channel.kind),

@@ -9,7 +9,6 @@ use punctual_core::channel::{SendError, SendOutcome};
 use punctual_core::invalid::{Faults, Invalid};
 use punctual_core::reminder::Address;
 use punctual_engine::{ChannelStanding, ClosedGate, Receiving, Trial};
-use serde_json::Value;
 
 use super::App;
 use super::auth::{Admin, Caller, OfChannels, Tester};
@@ -56,44 +55,27 @@ pub(super) async fn list(
             concurrency: channel.limits.concurrency,
             rate: rate(channel.limits.rate),
             address_rate: rate(channel.limits.address_rate),
-            sending: channel.n_sending,
-            waiting: channel.n_waiting,
+            // How much goes by a channel is everybody's traffic.
+            sending: sees_all.then_some(channel.n_sending),
+            waiting: sees_all.then_some(channel.n_waiting),
             // Addresses are somebody's: a key of one person does not see them.
             closed: sees_all.then(|| channel.closed.into_iter().map(gate).collect()),
-            outcomes: wire::Outcomes {
+            outcomes: sees_all.then_some(wire::Outcomes {
                 sent: outcomes.sent,
                 failed: outcomes.failed,
                 last_minute: outcomes.last_minute,
                 sent_at: outcomes.sent_at,
                 failed_at: outcomes.failed_at,
-                error: outcomes.error.filter(|_| sees_all),
-            },
+                error: outcomes.error,
+            }),
         }
     };
     let channels =
         app.engine.channel_standings().into_iter().filter(|channel| caller.uses(&channel.name)).map(show).collect();
     let warnings = app.local_links.iter().map(|links| links.warning.clone()).collect();
-    let (node, since) = (app.engine.settings().node.clone(), Some(app.engine.since()));
-    let all = Channels { channels, warnings, node, since, next_cursor: None };
-    Ok(match sees_all {
-        true => shown::answer(StatusCode::OK, &all),
-        false => shown::answer(StatusCode::OK, &without_traffic(&all)),
-    })
-}
-
-/// The channels without how much goes by them: that is everybody's traffic, of which a key of one person or of some channels sees nothing.
-fn without_traffic(all: &Channels) -> Value {
-    let mut shown = serde_json::to_value(all).expect("what is shown always becomes JSON");
-    let leave_out = |shown: &mut Value, names: &[&str]| {
-        let fields = shown.as_object_mut().into_iter();
-        fields.for_each(|fields| names.iter().for_each(|name| drop(fields.remove(*name))));
-    };
-    leave_out(&mut shown, &["node", "since"]);
-    for channel in shown["channels"].as_array_mut().into_iter().flatten() {
-        leave_out(channel, &["sending", "waiting", "outcomes"]);
-        leave_out(&mut channel["receives"], &["node", "answers", "unknown_senders", "forged"]);
-    }
-    shown
+    let node = sees_all.then(|| app.engine.settings().node.clone());
+    let since = sees_all.then(|| app.engine.since());
+    Ok(shown::answer(StatusCode::OK, &Channels { channels, warnings, node, since, next_cursor: None }))
 }
 
 /// How answers come. Addresses are somebody's: a key of one person does not see them, nor what a platform says about its bot.
@@ -107,12 +89,12 @@ fn shown_receiving(receiving: Receiving, sees_all: bool) -> wire::Receives {
             None if is_refused => "refused".into(),
             None => "listening".into(),
         },
-        node: receiving.node,
+        node: receiving.node.filter(|_| sees_all),
         since: receiving.since,
         error: receiving.error.filter(|_| sees_all),
-        answers: receiving.answers,
-        unknown_senders: receiving.unknown_senders,
-        forged: receiving.forged,
+        answers: sees_all.then_some(receiving.answers),
+        unknown_senders: sees_all.then_some(receiving.unknown_senders),
+        forged: sees_all.then_some(receiving.forged),
         last_unknown: sees_all.then(|| receiving.last_unknown.into_iter().map(unknown).collect()),
     }
 }

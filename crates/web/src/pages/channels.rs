@@ -6,7 +6,9 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use punctual_client::known::SendOutcome;
-use punctual_client::wire::{Channel, Channels, DeadAddresses, Gate, PageQuery, Receives, Revive, Test, Tested, Word};
+use punctual_client::wire::{
+    Channel, Channels, DeadAddresses, Gate, Outcomes, PageQuery, Receives, Revive, Test, Tested, Word,
+};
 use serde::Deserialize;
 
 use crate::Web;
@@ -47,7 +49,9 @@ async fn show(Query(asked): Query<Asked>, v: Viewer) -> Result<Response, Trouble
     let m = &v.m;
     let main = html! {
         h1 { (m.t(t::TITLE)) }
-        @if let Some(since) = page.since { p.sub { (m.say(t::SUB, &[("node", &page.node), ("since", &m.instant(since))])) } }
+        @if let (Some(node), Some(since)) = (&page.node, page.since) {
+            p.sub { (m.say(t::SUB, &[("node", node), ("since", &m.instant(since))])) }
+        }
         @for warning in &page.warnings { p.warning { (warning) } }
         div #channels data-live="channel. attempt.failed reminder.failed" data-each-minute {
             @for channel in &page.channels { (card(&v, channel)) }
@@ -74,9 +78,9 @@ fn teach(v: &Viewer) -> Markup {
 }
 
 /// How a channel does: a shape and a word.
-fn health(v: &Viewer, channel: &Channel) -> Shape {
+fn health(v: &Viewer, channel: &Channel, outcomes: &Outcomes) -> Shape {
     let m = &v.m;
-    let (sent, failed) = (channel.outcomes.sent, channel.outcomes.failed);
+    let (sent, failed) = (outcomes.sent, outcomes.failed);
     let is_closed = channel.closed.as_ref().is_some_and(|closed| !closed.is_empty());
     let (mark, word, class) = match (sent, failed) {
         (0, 0) if !is_closed => ("○", t::UNUSED, ""),
@@ -89,7 +93,6 @@ fn health(v: &Viewer, channel: &Channel) -> Shape {
 
 fn card(v: &Viewer, channel: &Channel) -> Markup {
     let m = &v.m;
-    let outcomes = &channel.outcomes;
     let limits = [
         channel.rate.as_ref().map(|rate| m.say(t::TO_RECEIVER, &[("rate", rate)])),
         channel.address_rate.as_ref().map(|rate| m.say(t::TO_ADDRESS, &[("rate", rate)])),
@@ -100,15 +103,20 @@ fn card(v: &Viewer, channel: &Channel) -> Markup {
         section.card aria-labelledby=(format!("channel-{}", channel.name)) {
             div.head {
                 h2 id=(format!("channel-{}", channel.name)) { (channel.name) @if channel.kind != channel.name { " " small { (channel.kind) } } }
-                (parts::state(&health(v, channel)))
+                // Whoever sees one person's things alone sees no traffic, and so not how the channel does.
+                @if let Some(outcomes) = &channel.outcomes { (parts::state(&health(v, channel, outcomes))) }
             }
             @if channel.default { p.hint { (m.t(t::DEFAULT)) } }
             dl.facts {
-                dt { (m.t(t::LAST_HOUR)) } dd { (m.say(t::SENT_FAILED, &[("sent", &m.number(outcomes.sent)), ("failed", &m.number(outcomes.failed))])) }
-                dt { (m.t(t::LAST_MINUTE)) } dd { (last_minute(m, channel)) }
+                @if let Some(outcomes) = &channel.outcomes {
+                    dt { (m.t(t::LAST_HOUR)) } dd { (m.say(t::SENT_FAILED, &[("sent", &m.number(outcomes.sent)), ("failed", &m.number(outcomes.failed))])) }
+                    dt { (m.t(t::LAST_MINUTE)) } dd { (last_minute(m, channel, outcomes)) }
+                }
                 dt { (m.t(t::RATE)) } dd { (limits.join(", ")) }
-                dt { (m.t(t::NOW)) } dd { (m.say(t::SENDING_WAITING, &[("sending", &m.number(channel.sending as u64)), ("waiting", &m.number(channel.waiting as u64))])) }
-                @if let (Some(error), Some(at)) = (&outcomes.error, outcomes.failed_at) {
+                @if let (Some(sending), Some(waiting)) = (channel.sending, channel.waiting) {
+                    dt { (m.t(t::NOW)) } dd { (m.say(t::SENDING_WAITING, &[("sending", &m.number(sending as u64)), ("waiting", &m.number(waiting as u64))])) }
+                }
+                @if let Some((error, at)) = channel.outcomes.as_ref().and_then(|all| all.error.as_ref().zip(all.failed_at)) {
                     dt { (m.t(t::LAST_ERROR)) } dd { (error) " " small { (parts::instant(m, at)) } }
                 }
                 @if let Some(closed) = channel.closed.as_ref().filter(|closed| !closed.is_empty()) {
@@ -125,8 +133,8 @@ fn card(v: &Viewer, channel: &Channel) -> Markup {
 }
 
 /// How much was sent in a minute, of how much may be sent to one receiver in one.
-fn last_minute(m: &Manner, channel: &Channel) -> String {
-    let n = m.number(channel.outcomes.last_minute);
+fn last_minute(m: &Manner, channel: &Channel, outcomes: &Outcomes) -> String {
+    let n = m.number(outcomes.last_minute);
     match channel.rate.as_deref().and_then(per_minute) {
         Some(limit) => m.say(t::OF_LIMIT, &[("n", &n), ("m", &m.number(limit))]),
         None => m.say(t::SENDS, &[("n", &n)]),
@@ -164,7 +172,9 @@ fn of_receives(v: &Viewer, receives: &Receives) -> Markup {
         other => other.into(),
     };
     html! {
-        (m.say(t::ANSWERS_TAKEN, &[("state", &state), ("n", &m.number(receives.answers))]))
+        @if let Some(answers) = receives.answers {
+            (m.say(t::ANSWERS_TAKEN, &[("state", &state), ("n", &m.number(answers))]))
+        } @else { (state) }
         @if let Some(node) = &receives.node { " " small { (node) } }
         @if let Some(error) = &receives.error { br; span.problem { (error) } }
     }
