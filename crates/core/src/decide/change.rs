@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::family::{self, Kin};
 use super::person::look_again;
 pub use super::resend::Resend;
-pub use super::undo::Cancelled;
+pub use super::undo::{Cancelled, followed};
 use crate::clock::later;
 use crate::id::{OccurrenceId, ReminderId};
 use crate::invalid::Invalid;
@@ -25,7 +25,7 @@ use crate::schedule::Schedule;
 use crate::shard::shard_of;
 use crate::step::Step;
 use crate::store::{By, Response};
-use crate::writes::Writes;
+use crate::writes::{Marked, Writes};
 use crate::zone::Zone;
 
 /// How long a run that has ended can still be put off, if it wanted no answer, or be answered, if nobody did in time.
@@ -266,6 +266,10 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     let mut writes = work.writes(by);
     if matches!(change.plain(), Change::Update(_)) {
         writes.reminders.push(work.reminder.clone());
+    }
+    if let (Change::Undo, Some(event)) = (change.plain(), &work.reminder.event) {
+        // The event may have changed since: its planner moves the reminder, or withdraws it, and none of its runs is claimed before.
+        writes.event.marked.push(Marked { key: event.key.clone(), at: now });
     }
     if is_reopened || priority != work.reminder.priority {
         writes.priorities.push((work.reminder.id, work.reminder.priority));
