@@ -647,6 +647,19 @@ pub(crate) static FOLLOWED: Table<Feed> = Table {
     },
 };
 
+/// What of a followed calendar could not be read.
+pub(crate) static FEED_PROBLEMS: Table<Feed> = Table {
+    name: "feed",
+    n_keys: 3,
+    columns: columns! {
+        "kind" Text: f => f.key.kind.as_str(),
+        "owner" Text: f => f.key.owner.as_str(),
+        "name" Text: f => f.key.name.as_str(),
+        "problem" Text: f => f.problem.as_deref(),
+        "problems" Text: f => (!f.problems.is_empty()).then(|| serde_json::to_string(&f.problems).unwrap_or_default()),
+    },
+};
+
 /// A silence.
 pub(crate) static SILENCE: Table<Silence> = Table {
     name: "silence",
