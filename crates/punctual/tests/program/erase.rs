@@ -73,7 +73,7 @@ fn write_calendars(folder: &std::path::Path) {
     let now = SystemClock::read().as_second();
     let at = |hours: i64| Timestamp::from_second(now + hours * 3600).unwrap().strftime("%Y%m%dT%H%M%SZ").to_string();
     let duty = event("d1", NAME, &format!("DTSTART:{}\r\nDTEND:{}\r\n", at(-1), at(9)));
-    let both = event("d2", &format!("{NAME} and bob"), &format!("DTSTART:{}\r\nDTEND:{}\r\n", at(10), at(12)));
+    let both = event("d2", &format!("{NAME} and dan"), &format!("DTSTART:{}\r\nDTEND:{}\r\n", at(10), at(12)));
     std::fs::write(folder.join("oncall.ics"), calendar(&(duty + &both))).unwrap();
 }
 
@@ -106,7 +106,7 @@ async fn live(server: &Server, receiver: &mut Receiver) {
     put("/v1/users/dan", json!({ "escalate": [{ "after": "5m", "to": NAME }, { "after": "9m", "to": "bob" }] })).await;
     put("/v1/groups/both", json!({ "users": [NAME, "bob"] })).await;
     put("/v1/groups/alone", json!({ "users": [NAME] })).await;
-    put("/v1/groups/duty", json!({ "users": [NAME], "rota": "file:oncall.ics" })).await;
+    put("/v1/groups/duty", json!({ "users": [NAME, "dan"], "rota": "file:oncall.ics" })).await;
     put(&format!("/v1/users/{NAME}/calendars/therapy"), json!({ "url": "file:own.ics", "offsets": [15] })).await;
     put(&format!("/v1/scopes/user:{NAME}"), json!({ "offsets": [30] })).await;
     let plan = json!([{ "after": "5m", "to": NAME }, { "after": "9m", "to": "dan" }]);
@@ -170,7 +170,7 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
     let mut receiver = Receiver::listen().await;
     live(server, &mut receiver).await;
     let before = tables.naming(NAME);
-    assert!(before.iter().any(|row| row.contains(&format!("`{NAME} and bob` names"))), "{before:#?}");
+    assert!(before.iter().any(|row| row.contains(&format!("`{NAME} and dan` names"))), "{before:#?}");
     for table in [
         "reminder",
         "journal",
@@ -210,7 +210,7 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
     assert_eq!(server.get("/v1/users/dan").await["escalate"][0]["to"], "bob");
     // A group whose rota says who is on duty stays, and events of others go on without them.
     let duty = server.get("/v1/groups/duty").await;
-    assert_eq!((&duty["users"], &duty["on_duty"]), (&json!([]), &json!([])), "{duty}");
+    assert_eq!((&duty["users"], &duty["on_duty"]), (&json!(["dan"]), &json!([])), "{duty}");
     assert_eq!(server.get("/v1/events/game").await["escalate"][0]["to"], "dan");
     assert_eq!(server.get("/v1/events/ours").await["users"], json!(["bob"]));
     assert_eq!(server.get("/v1/events/theirs").await["users"], json!(["gus"]));
