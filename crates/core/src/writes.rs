@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-pub use self::event::{EventWrites, Link, Stands};
+pub use self::event::{EventWrites, Link, Marked, Stands};
 
 use crate::alert::{News, Unreadable};
 use crate::id::{OccurrenceId, ReminderId};

@@ -131,7 +131,7 @@ fn the_column_and_the_ledger_count_together() {
 fn made(watch: &Watch, row: SourceRow, zone: &str) -> Intent {
     let row = due(watch, row).expect("it is no bad row").expect("it is due");
     let run = WatchRunId::from_bytes([7; 16]);
-    intent(watch, row, &Zone::named(zone).expect("a zone"), Form::Instant(6), (run, now()))
+    intent(watch, &watch.rows_hash(), row, &Zone::named(zone).expect("a zone"), Form::Instant(6), (run, now()))
 }
 
 #[test]

@@ -14,7 +14,7 @@ use punctual_core::clock::Clock;
 use punctual_core::reach::DefaultChannel;
 use punctual_core::reminder::Address;
 use punctual_core::store::{ReminderQuery, RunLease, Store, StoreError};
-use punctual_core::watch::{Intent, RunState, WatchRun};
+use punctual_core::watch::{Intent, RunState, Watch, WatchRun};
 use punctual_engine::{DefinedWatch, Settings};
 use punctual_testkit::clock::ManualClock;
 use punctual_testkit::nodes::Nodes;
@@ -30,6 +30,8 @@ const ROWS: i64 = 5;
 #[derive(Clone, Default)]
 struct Trouble {
     forgets_intents: bool,
+    /// The intents are those of another definition, which had other rows.
+    had_other_rows: bool,
     /// The call of this number fails, counted from 1, on whichever node.
     fails: Option<(usize, Fails)>,
     n_calls: Arc<AtomicUsize>,
@@ -81,7 +83,10 @@ impl Tap for Slow {
         intents: Vec<Intent>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let intents = if self.trouble.forgets_intents { Vec::new() } else { intents };
+        let mut intents = if self.trouble.forgets_intents { Vec::new() } else { intents };
+        if self.trouble.had_other_rows {
+            intents.iter_mut().for_each(|intent| intent.rows = "others".to_owned());
+        }
         store.intend(lease, watch, intents, now).await
     }
 }
@@ -260,6 +265,118 @@ fn a_row_that_is_refused_is_named_and_the_others_go_on() {
     let bad = stage.store(async |store| store.bad_rows(run.id, 0, 10).await.unwrap());
     let bad: Vec<_> = bad.iter().map(|(_, bad)| (bad.key.as_str(), bad.field.as_deref().unwrap())).collect();
     assert_eq!(bad, [("2", "reminder_sent_at"), ("4", "owner")]);
+}
+
+/// What became of a run that was left.
+struct LeftOver {
+    /// The keys of its bad rows, each with what is wrong.
+    bad: Vec<(String, String)>,
+    reminded: Vec<i64>,
+}
+
+/// What became of a run that was left, after each moment at which it can be.
+fn left_over(trouble: &Trouble, meanwhile: impl Fn(&Tasks)) -> Vec<LeftOver> {
+    let ended = |died_after| {
+        let stage = Stage::with(trouble, |_| {});
+        stage.nodes.advance(millis(died_after));
+        stage.nodes.kill(1);
+        meanwhile(&stage.tasks);
+        stage.nodes.advance(SignedDuration::from_secs(6));
+        let run = stage.runs().remove(0);
+        assert_eq!(run.state, RunState::Done, "after {died_after} ms: {run:?}");
+        assert!(stage.store(async |store| store.intents("tasks").await.unwrap()).is_empty(), "after {died_after} ms");
+        let bad = stage.store(async |store| store.bad_rows(run.id, 0, 10).await.unwrap());
+        let bad = bad.into_iter().map(|(_, bad)| (bad.key, bad.problem)).collect();
+        LeftOver { bad, reminded: stage.reminded() }
+    };
+    (0..length()).map(ended).collect()
+}
+
+#[test]
+fn a_row_that_cannot_be_looked_up_any_more_is_named_and_stops_no_other() {
+    let all = left_over(&Trouble::default(), |tasks| tasks.double(2));
+    assert!(all.iter().any(|left| !left.bad.is_empty()), "some node has left it half done");
+    for LeftOver { bad, reminded } in all {
+        assert!(bad.iter().all(|(key, problem)| key == "2" && problem == "`id` is not unique"), "{bad:?}");
+        let others: Vec<i64> = reminded.into_iter().filter(|key| *key != 2).collect();
+        assert_eq!(others, [1, 3, 4, 5], "{bad:?}");
+    }
+}
+
+#[test]
+fn rows_that_an_earlier_definition_had_are_named_and_not_looked_up_among_others() {
+    let trouble = Trouble { had_other_rows: true, ..Trouble::default() };
+    let all = left_over(&trouble, |_| {});
+    assert!(all.iter().any(|left| !left.bad.is_empty()), "some node has left them half done");
+    for LeftOver { bad, mut reminded } in all {
+        assert!(bad.iter().all(|(_, problem)| problem.contains("has other rows since")), "{bad:?}");
+        // Those that were marked by then are named alone; the others are found again.
+        reminded.extend(bad.iter().map(|(key, _)| key.parse::<i64>().unwrap()));
+        reminded.sort_unstable();
+        reminded.dedup();
+        assert_eq!(reminded, [1, 2, 3, 4, 5], "{bad:?}");
+    }
+}
+
+#[test]
+fn a_run_that_was_left_is_taken_over_while_two_others_hang() {
+    let clock = ManualClock::at(punctual_testkit::sample::instant(punctual_testkit::story::BEGIN));
+    let all: Vec<Tasks> = (0..3).map(|_| Tasks::new(&clock, ROWS)).collect();
+    let defined = |(n, tasks): (usize, &Tasks)| DefinedWatch {
+        watch: Arc::new(Watch { name: format!("tasks {n}"), ..Tasks::watch(2) }),
+        source: Arc::new(tasks.clone()),
+    };
+    let phone: Arc<dyn Channel> = Arc::new(RecordingChannel::default());
+    let settings = Settings {
+        default_channel: DefaultChannel::chosen(Address::new("phone", "1")),
+        watches: all.iter().enumerate().map(defined).collect(),
+        ..Settings::default()
+    };
+    let channels = BTreeMap::from([("phone".to_owned(), phone)]);
+    let tap = |_, clock: &ManualClock| Slow {
+        clock: clock.clone(),
+        trouble: Trouble::default(),
+        fails_after: AtomicBool::new(false),
+    };
+    let nodes = Nodes::start_at(clock, 2, &channels, &settings, tap);
+    let run = |name: &str| {
+        let found = nodes.store().watch_runs(name, 1);
+        let runs = futures_util::FutureExt::now_or_never(found).expect("a store in memory answers at once").unwrap();
+        runs.into_iter().next().unwrap()
+    };
+    // A minute passes until their first runs, which go well.
+    nodes.advance(MINUTE + SignedDuration::from_secs(5));
+    let ask = |node, name: &str| {
+        // It is asked for with the first look, and nobody waits for it.
+        drop(futures_util::FutureExt::now_or_never(nodes.engine(node).run_watch(name)));
+    };
+    for tasks in &all {
+        (1..=ROWS).for_each(|key| {
+            tasks.change(key, |row| {
+                row.sent = None;
+                Some(())
+            });
+        });
+    }
+    // Two of them hang on node 2, and node 1 dies with the third.
+    for (tasks, name) in all.iter().zip(["tasks 0", "tasks 1"]) {
+        tasks.stall();
+        ask(2, name);
+    }
+    nodes.advance(SignedDuration::from_millis(50));
+    ask(1, "tasks 2");
+    nodes.advance(millis(12));
+    let before = run("tasks 2");
+    assert_eq!(
+        (run("tasks 0").state, run("tasks 1").state, before.state),
+        (RunState::Running, RunState::Running, RunState::Running)
+    );
+    assert_eq!(run("tasks 0").node, run("tasks 1").node);
+    nodes.kill(1);
+    nodes.advance(SignedDuration::from_secs(5));
+    let after = run("tasks 2");
+    assert_eq!((after.id, after.state, &after.node), (before.id, RunState::Done, &run("tasks 0").node));
+    assert_eq!(run("tasks 0").state, RunState::Running);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use punctual_core::step;
 use punctual_core::store::{DeadAddress, Response};
 use punctual_core::user::User;
 use punctual_core::whole::{KeptReminder, KeptRun};
-use punctual_core::writes::{EndedAttempt, Link, Moved, Planned, Stands};
+use punctual_core::writes::{EndedAttempt, Link, Marked, Moved, Planned, Stands};
 use punctual_core::zone::Zone;
 
 /// What a column holds.
@@ -119,7 +119,7 @@ impl<T> Table<T> {
 }
 
 macro_rules! columns {
-    ($($name:literal $kind:ident $(= $set:literal)?: $row:pat => $value:expr,)+) => {
+    ($($name:literal $kind:ident $(= $set:tt)?: $row:pat => $value:expr,)+) => {
         &[$(Column {
             name: $name,
             kind: Kind::$kind,
@@ -128,7 +128,7 @@ macro_rules! columns {
         },)+]
     };
     (@set) => { None };
-    (@set $set:literal) => { Some($set) };
+    (@set $set:tt) => { Some($set) };
 }
 pub(crate) use columns;
 
@@ -284,6 +284,28 @@ pub(crate) static NEW_REMINDER: Table<Reminder> = Table { name: "reminder", n_ke
 pub(crate) static REMINDER_FIELDS: Table<Reminder> =
     Table { name: "reminder", n_keys: 1, columns: REMINDER.split_at(N_FIELDS).0 };
 
+/// When that was asked for which an event is to be planned for: now, or before if it was not planned since.
+macro_rules! asked_at {
+    ($event:literal, $now:literal) => {
+        concat!(
+            "case when ",
+            $event,
+            "planned or ",
+            $event,
+            "asked_at is null then ",
+            $now,
+            " else ",
+            $event,
+            "asked_at end"
+        )
+    };
+}
+const ASKED_AT: &str = asked_at!("t.", "v.asked_at");
+
+/// What marks an event to be planned at `$1`, as an UPDATE sets it; [`MARKED`] says the same of events by their keys, [`EVENT`] of those that
+/// somebody has put, and `functions/marked.sql` of those that SQL has changed.
+pub(crate) const MARK: &str = concat!("planned = false, plan_at = $1, asked_at = ", asked_at!("", "$1"));
+
 /// An event as somebody put it. It is to be planned.
 pub(crate) static EVENT: Table<Event> = Table {
     name: "event",
@@ -318,11 +340,23 @@ pub(crate) static EVENT: Table<Event> = Table {
         "created_at" At: e => e.created_at,
         "updated_at" At: e => e.updated_at,
         "removed" Flag: _e => false,
-        "asked_at" At = "case when t.planned or t.asked_at is null then v.asked_at else t.asked_at end": e => e.updated_at,
+        "asked_at" At = ASKED_AT: e => e.updated_at,
         "planned" Flag: _e => false,
         "plan_at" At: e => e.updated_at,
         "planned_until" At: _e => None::<Timestamp>,
         "error" Text: _e => None::<&str>,
+    },
+};
+
+/// An event that is to be planned, though nothing about it was changed.
+pub(crate) static MARKED: Table<Marked> = Table {
+    name: "event",
+    n_keys: 1,
+    columns: columns! {
+        "key" Text: m => m.key.as_str(),
+        "asked_at" At = ASKED_AT: m => m.at,
+        "planned" Flag: _m => false,
+        "plan_at" At: m => m.at,
     },
 };
 
@@ -610,6 +644,19 @@ pub(crate) static FOLLOWED: Table<Feed> = Table {
         "settings" Text: f => f.settings.to_stored(),
         "every" Big: f => f.every.as_secs(),
         "created_at" At: f => f.created_at,
+    },
+};
+
+/// What of a followed calendar could not be read.
+pub(crate) static FEED_PROBLEMS: Table<Feed> = Table {
+    name: "feed",
+    n_keys: 3,
+    columns: columns! {
+        "kind" Text: f => f.key.kind.as_str(),
+        "owner" Text: f => f.key.owner.as_str(),
+        "name" Text: f => f.key.name.as_str(),
+        "problem" Text: f => f.problem.as_deref(),
+        "problems" Text: f => (!f.problems.is_empty()).then(|| serde_json::to_string(&f.problems).unwrap_or_default()),
     },
 };
 

@@ -1,9 +1,13 @@
 //! Removing a person, once for every store.
 
+use std::sync::LazyLock;
+
 use punctual_core::id::WatchRunId;
 use punctual_core::rules::redact;
+use punctual_core::scope::escaped;
 use punctual_core::store::ERASED_AT_ONCE;
 
+use crate::rows;
 use crate::watch::KeptBad;
 
 /// Removes small things that are a person's own, by their name. `{}` stands before the name of a table.
@@ -20,6 +24,19 @@ pub(crate) fn in_json(name: &str) -> String {
     let quoted = serde_json::to_string(name).unwrap_or_default();
     quoted.trim_matches('"').to_owned()
 }
+
+/// A person's name as it stands in the scope of their defaults, in JSON, without the quotes around it.
+pub(crate) fn in_path(name: &str) -> String {
+    in_json(&escaped(name))
+}
+
+/// The rotas of groups of which something could not be read: that names people. `{}` stands before the name of a table.
+pub(crate) static ROTAS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "select {} from {{}}feed f where f.kind = 'group' and (f.problem is not null or f.problems is not null)",
+        rows::FEED
+    )
+});
 
 /// The run and the number of the row after which it goes on.
 pub(crate) fn after_bad(after: &str) -> (WatchRunId, i64) {

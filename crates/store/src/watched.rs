@@ -75,6 +75,11 @@ impl Kind {
     }
 }
 
+/// SQL of an application's within a statement. It may end with a comment, which must not reach further.
+pub(crate) fn in_brackets(sql: &str) -> String {
+    format!("({sql}\n)")
+}
+
 /// The condition that `due` lies within the bounds. Texts and numbers are compared as such, which an index can serve.
 pub(crate) fn is_due(due: &str, text: &str, kind: Kind, bounds: &Bounds, zone: &Zone) -> String {
     let Bounds { from, until, .. } = bounds;

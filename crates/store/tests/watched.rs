@@ -424,6 +424,39 @@ async fn names_are_taken_as_they_are_written_and_what_is_missing_is_named() {
 }
 
 #[tokio::test]
+async fn sql_of_the_applications_own_may_end_with_a_comment() {
+    for app in App::each() {
+        tasks(&app, "timestamptz", "timestamptz", "integer");
+        app.sql("insert into tasks values (1, '2026-03-02 12:00:00+00', null, 'ann', 'Taxes')");
+        let of_table = Watch { only: Some("owner = 'ann' -- hers".into()), ..watch() };
+        let query = Rows::Query("select * from tasks -- all of them".into());
+        for watch in [Watch { rows: query, ..of_table.clone() }, of_table] {
+            let source = app.source(&watch);
+            source.check().await.unwrap();
+            assert_eq!(keys(&due(&*source, &watch).await), ["1"], "{:?}", watch.rows);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_cannot_be_looked_up_is_refused_with_its_statement() {
+    let Some(postgres) = postgres() else { return };
+    let app = App::on(postgres);
+    tasks(&app, "timestamptz", "timestamptz", "integer");
+    app.sql("alter table tasks drop constraint tasks_pkey");
+    app.sql("insert into tasks values (1, '2026-03-02 12:00:00+00', null, 'ann', 'Taxes'), (2, '2026-03-02 12:00:00+00', null, 'ann', 'x'), \
+             (2, '2026-03-02 12:00:00+00', null, 'ann', 'y')");
+    let source = app.source(&watch());
+    source.check().await.unwrap();
+    let text = |key: &str| Raw::Text(key.into());
+    for key in ["2", "a word"] {
+        let refused = source.sent_of(&[text("1"), text(key)]).await;
+        assert!(matches!(refused, Err(SourceError::Refused(_))), "{key}: {refused:?}");
+    }
+    assert_eq!(source.sent_of(&[text("1")]).await, Ok(vec![Found::Sent(None)]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_not_there_is_lost_and_not_refused() {
     let watch = Arc::new(watch());
     for url in ["sqlite:/nowhere/app.db", "postgres://app@127.0.0.1:1/app"] {

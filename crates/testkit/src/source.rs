@@ -53,6 +53,10 @@ struct Inner {
     fails: Option<(usize, Fails)>,
     /// Rows that cannot be marked.
     refused: Vec<i64>,
+    /// Rows that share their key with another.
+    doubled: Vec<i64>,
+    /// No call is answered any more.
+    stalls: bool,
     has_ledger: bool,
     /// The next statement that marks rows loses its connection, and goes on in the server until then.
     hangs_until: Option<Timestamp>,
@@ -125,6 +129,16 @@ impl Tasks {
         self.lock().refused.push(key);
     }
 
+    /// Lets another row have the same key: nothing can be looked up together with it.
+    pub fn double(&self, key: i64) {
+        self.lock().doubled.push(key);
+    }
+
+    /// Lets no call be answered any more.
+    pub fn stall(&self) {
+        self.lock().stalls = true;
+    }
+
     /// Says that nothing can be marked.
     pub fn only_read(&self) {
         self.lock().has_ledger = true;
@@ -170,6 +184,9 @@ impl Tasks {
         effect: impl FnOnce(&mut Inner) -> Result<T, SourceError> + Send,
     ) -> Result<T, SourceError> {
         self.clock.pause(HALF).await;
+        if self.lock().stalls {
+            std::future::pending::<()>().await;
+        }
         let lost = || SourceError::Lost("the connection is gone".into());
         let (answer, fails) = {
             let mut inner = self.lock();
@@ -253,6 +270,9 @@ impl Source for Tasks {
 
     async fn sent_of(&self, keys: &[Raw]) -> Result<Vec<Found>, SourceError> {
         self.call(|inner| {
+            if keys.iter().any(|key| inner.doubled.contains(&key_of(key))) {
+                return Err(SourceError::Refused("`id` is not unique".into()));
+            }
             let found = |key: &Raw| match inner.rows.get(&key_of(key)) {
                 Some(row) => Found::Sent(row.sent.map(raw)),
                 None => Found::Gone,

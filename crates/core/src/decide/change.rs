@@ -9,7 +9,7 @@ pub use super::answer::snooze_until;
 pub(crate) use super::answer::{LATE_WINDOW, SNOOZE_MAX};
 use super::family::{self, Kin};
 pub use super::resend::Resend;
-pub use super::undo::Cancelled;
+pub use super::undo::{Cancelled, followed};
 pub use super::update::Patch;
 use crate::answer::Verb;
 use crate::id::{OccurrenceId, ReminderId};
@@ -22,7 +22,7 @@ use crate::rules::course::{Course, Progress};
 use crate::rules::cut_off::cut_off;
 use crate::shard::shard_of;
 use crate::store::{By, Response};
-use crate::writes::Writes;
+use crate::writes::{Marked, Writes};
 
 /// A command about one reminder.
 #[derive(Debug, Clone)]
@@ -212,6 +212,10 @@ pub fn changed(loaded: Loaded, change: &Change, by: &By) -> Result<(Option<Occur
     let mut writes = work.writes(by);
     if matches!(change.plain(), Change::Update(_)) {
         writes.reminders.push(work.reminder.clone());
+    }
+    if let (Change::Undo, Some(event)) = (change.plain(), &work.reminder.event) {
+        // The event may have changed since: its planner moves the reminder, or withdraws it, and none of its runs is claimed before.
+        writes.event.marked.push(Marked { key: event.key.clone(), at: now });
     }
     if is_reopened || priority != work.reminder.priority {
         writes.priorities.push((work.reminder.id, work.reminder.priority));

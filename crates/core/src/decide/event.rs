@@ -55,11 +55,12 @@ pub struct Loaded {
 impl Loaded {
     /// The event as it is once somebody has put it over `before`.
     pub fn put(event: Event, before: Option<Self>, now: Timestamp) -> Self {
-        let asked_at = before.as_ref().filter(|before| !before.stands.planned).and_then(|before| before.asked_at);
-        let (key, plan_at) = (event.key.clone(), Some(now));
-        let stands = Stands { key, removed: false, planned: false, plan_at, planned_until: None, error: None };
+        let mut asked_at = before.as_ref().and_then(|before| before.asked_at);
+        let (key, planned) = (event.key.clone(), before.as_ref().is_none_or(|before| before.stands.planned));
+        let mut stands = Stands { key, removed: false, planned, plan_at: None, planned_until: None, error: None };
+        stands.mark(&mut asked_at, now);
         let links = before.map(|before| before.links).unwrap_or_default();
-        Self { event: Ok(event), stands, asked_at: asked_at.or(Some(now)), links }
+        Self { event: Ok(event), stands, asked_at, links }
     }
 }
 
@@ -539,11 +540,13 @@ impl<'a> Plan<'a> {
                 }
             }
             (Standing::Seen, Some(linked), want) => {
-                todo.plan.push(match is_invited() {
+                let next = want.filter(|want| !is_same(want) && is_ahead(want));
+                // A slot has one reminder: what goes on beside a new one would go on when the event is gone.
+                todo.plan.push(match next.is_none() && is_invited() {
                     true => Do::Release(Box::new(linked)),
                     false => Do::Withdraw(link.slot.clone(), Box::new(linked)),
                 });
-                if let Some(want) = want.filter(|want| !is_same(want) && is_ahead(want)) {
+                if let Some(want) = next {
                     make(&want, todo)?;
                 }
             }

@@ -9,7 +9,7 @@ use super::change::{Besides, Refused, Work, not_now};
 use crate::clock::{kept_micros, later};
 use crate::journal::Ended;
 use crate::occurrence::{Occurrence, State, StateKind};
-use crate::reminder::ReminderStatus;
+use crate::reminder::{Reminder, ReminderStatus};
 use crate::rules::misfire::left_out;
 use crate::rules::wake::Wake;
 
@@ -27,8 +27,16 @@ pub struct Cancelled {
     pub ended: Ended,
     /// The runs that it ended, as they are now, by number.
     pub runs: Vec<Occurrence>,
-    /// The reminder belongs to an event that does not have it any more: it has moved since, or was removed.
+    /// The reminder belongs to an event that does not have it any more: it withdrew it, or is gone.
     pub is_unlinked: bool,
+}
+
+/// What whoever brought back a reminder of an event is told once the event was planned: it may not want the reminder any more.
+pub fn followed(reminder: &Reminder) -> Result<(), Refused> {
+    match reminder.status {
+        ReminderStatus::Cancelled => Err(not_now("its event has changed since, and does not have it any more")),
+        ReminderStatus::Active | ReminderStatus::Paused | ReminderStatus::Completed => Ok(()),
+    }
 }
 
 impl Work {
@@ -52,7 +60,7 @@ impl Work {
         }
         let Cancelled { at, ended, runs, is_unlinked } = cancelled;
         if is_unlinked {
-            return Err(not_now("its event has withdrawn it, or has moved since"));
+            return Err(not_now("its event has withdrawn it, or is gone"));
         }
         if ended.unplanned {
             return Err(not_now("it was cancelled before its first run was planned; make a new one"));

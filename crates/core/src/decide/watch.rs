@@ -8,7 +8,7 @@ use crate::id::ReminderId;
 use crate::journal::{Data, Entry, Kind, Who};
 use crate::shard::shard_of;
 use crate::store::{BeginRun, Begun, DefineWatch, Defined, EndRun, FinishRows, RunLease, TakenRun};
-use crate::watch::WatchRun;
+use crate::watch::{WatchRun, have_same_rows};
 use crate::writes::Writes;
 
 /// A watch as a store has loaded it for a run.
@@ -56,17 +56,30 @@ pub fn begun(loaded: Option<Loaded>, begin: &BeginRun) -> Begun {
     }
 }
 
-/// What a definition changes; `kept` is the hash of the one of its name.
-pub fn defined(kept: Option<&str>, new: &DefineWatch) -> (Defined, Writes) {
+/// What a definition changes.
+#[derive(Debug)]
+pub struct Definition {
+    /// What it is.
+    pub what: Defined,
+    /// What the ledger says is about other rows, and goes.
+    pub clears_ledger: bool,
+    /// What is written besides.
+    pub writes: Writes,
+}
+
+/// What a definition changes; `kept` is the hash and the definition of the one of its name.
+pub fn defined(kept: Option<(&str, &str)>, new: &DefineWatch) -> Definition {
     let mut writes = Writes::new(new.now);
-    let what = match kept {
-        Some(hash) if *hash == new.hash => return (Defined::Same, writes),
-        Some(_) => Defined::Replaced,
-        None => Defined::New,
+    let (what, clears_ledger) = match kept {
+        Some((hash, _)) if *hash == new.hash => {
+            return Definition { what: Defined::Same, clears_ledger: false, writes };
+        }
+        Some((_, definition)) => (Defined::Replaced, !have_same_rows(definition, &new.definition)),
+        None => (Defined::New, false),
     };
     let data = Data::Watch { watch: new.name.clone(), did: if what == Defined::New { "defined" } else { "replaced" } };
     writes.entries.push(entry(new.now, Kind::WatchChanged, Who::ENGINE, data));
-    (what, writes)
+    Definition { what, clears_ledger, writes }
 }
 
 /// A watch that somebody removed.

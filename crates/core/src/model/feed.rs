@@ -7,6 +7,7 @@ use punctual_time::words;
 use serde_json::{Value, json};
 
 use super::event::Offset;
+use super::scope::escaped;
 use super::version::Version;
 use crate::invalid::{Faults, Invalid};
 
@@ -112,6 +113,11 @@ pub struct Known {
     pub modified: Option<String>,
 }
 
+/// What the keys of all events begin with that were taken over from calendars of this user: none can be another user's as well.
+pub fn imported_prefix(user: &str) -> String {
+    format!("ics:{}/", escaped(user))
+}
+
 impl FeedKey {
     /// The calendar of a user.
     pub fn of_user(user: &str, name: &str) -> Self {
@@ -162,14 +168,8 @@ impl Feed {
     /// Checks what the types cannot.
     pub fn validate(&self) -> Result<(), Invalid> {
         let mut faults = Faults::default();
-        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
-        let name = &self.key.name;
-        if self.key.kind == FeedKind::User
-            && (name.is_empty() || name.len() > NAME_BYTES_MAX || !name.chars().all(is_plain))
-        {
-            let problem =
-                format!("`{name}` is no name of a calendar; write 1 to {NAME_BYTES_MAX} of a-z, 0-9, `.`, `_` and `-`");
-            faults.add(Invalid::new("name", problem));
+        if self.key.kind == FeedKind::User {
+            faults.note(check_name(&self.key.name));
         }
         if self.source.is_empty() || self.source.len() > SOURCE_BYTES_MAX || self.source.contains('\0') {
             faults.add(Invalid::new("url", format!("must be 1 to {SOURCE_BYTES_MAX} bytes long")));
@@ -193,6 +193,17 @@ impl Feed {
     pub fn shown_source(&self) -> String {
         shown_source(&self.source)
     }
+}
+
+/// Refuses what cannot be the name of a user's calendar.
+pub fn check_name(name: &str) -> Result<(), Invalid> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.chars().all(is_plain) {
+        let problem =
+            format!("`{name}` is no name of a calendar; write 1 to {NAME_BYTES_MAX} of a-z, 0-9, `.`, `_` and `-`");
+        return Err(Invalid::new("name", problem));
+    }
+    Ok(())
 }
 
 /// Where a calendar is, for people: of a URL only the server, because the rest may be a secret.

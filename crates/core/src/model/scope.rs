@@ -25,7 +25,7 @@ pub struct Path(String);
 impl Path {
     /// Where the defaults of a user stand, for the calendars that they follow; none where the name is too long for a path.
     pub fn of_user(user: &str) -> Option<Self> {
-        format!("user:{}", user.replace('%', "%25").replace('/', "%2F")).parse().ok()
+        format!("user:{}", escaped(user)).parse().ok()
     }
 
     /// The path as it is written.
@@ -47,6 +47,11 @@ impl Path {
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.strip_prefix(other.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
+}
+
+/// A name as it stands in a path, or before a slash in a longer name: with nothing in it that could divide it.
+pub fn escaped(name: &str) -> String {
+    name.replace('%', "%25").replace('/', "%2F")
 }
 
 impl FromStr for Path {

@@ -166,17 +166,32 @@ impl Watch {
         definition
     }
 
+    /// Tells its rows from those of another database, table or query, or with another key: what is kept of those says nothing of these.
+    pub fn rows_hash(&self) -> String {
+        hashed(&rows_of(&self.definition()).to_string())
+    }
+
     /// Tells two definitions apart. Where a database is reached by another password, the watch is the same.
     pub fn hash(&self) -> String {
-        let mut hash = Sha256::new();
-        hash.update(self.definition().to_string().as_bytes());
-        if let Some(to) = &self.to {
-            hash.update([0]);
-            hash.update(to.address.written.as_bytes());
-        }
-        let digest: [u8; 32] = hash.finalize().into();
-        hex(&digest[..16])
+        let to = self.to.as_ref().map(|to| format!("\0{}", to.address.written)).unwrap_or_default();
+        hashed(&format!("{}{to}", self.definition()))
     }
+}
+
+fn hashed(text: &str) -> String {
+    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    hex(&digest[..16])
+}
+
+/// What a definition says of where its rows are.
+fn rows_of(definition: &Value) -> Value {
+    json!(["database", "table", "query", "key"].map(|field| &definition[field]))
+}
+
+/// Whether two definitions, as they are kept, are about the same rows.
+pub fn have_same_rows(one: &str, other: &str) -> bool {
+    let rows = |kept: &str| serde_json::from_str(kept).ok().map(|definition| rows_of(&definition));
+    rows(one) == rows(other)
 }
 
 /// A value as the application's database has it.
@@ -281,6 +296,8 @@ pub struct Place {
 /// What a run is about to do for one row, written before it is done: when the node dies in between, the next one finishes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
+    /// [`Watch::rows_hash`] of the definition that found the row: another one cannot look it up.
+    pub rows: String,
     /// The row's name.
     pub key: Raw,
     /// Its due date.

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use super::{alert, escalate};
 use crate::decide::family;
+use crate::feed::{Feed, imported_prefix};
 use crate::journal::Placed;
 use crate::reminder::{Metadata, Reminder};
+use crate::scope::escaped;
 use crate::step::Target;
 use crate::store::{Response, Said};
 use crate::watch::BadRow;
@@ -75,6 +77,18 @@ pub fn bad_row(bad: &mut BadRow, person: &str) -> bool {
     let is_changed = key.is_some() || problem.is_some();
     bad.key = key.unwrap_or(std::mem::take(&mut bad.key));
     bad.problem = problem.unwrap_or(std::mem::take(&mut bad.problem));
+    is_changed
+}
+
+/// Takes `person` out of what could not be read of a group's rota; returns whether something was changed.
+pub fn feed(feed: &mut Feed, person: &str) -> bool {
+    let mut is_changed = false;
+    for problem in feed.problem.iter_mut().chain(&mut feed.problems) {
+        if let Some(left) = without(problem, person) {
+            *problem = left;
+            is_changed = true;
+        }
+    }
     is_changed
 }
 
@@ -151,15 +165,11 @@ fn replace(value: &mut Value, person: &str, fields: &[&str], goes: Goes) -> bool
 /// The text with another word where a person is named in it; none if they are not. The key of an event that follows a calendar of theirs goes as
 /// a whole: it may have the event's title.
 fn without(text: &str, person: &str) -> Option<String> {
-    let is_of_calendar = |kind: &str| {
-        let rest = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix(person));
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    if is_of_calendar("calendar:") || is_of_calendar("ics:") {
+    if text.starts_with(&format!("calendar:{person}/")) || text.starts_with(&imported_prefix(person)) {
         return Some(ERASED.to_owned());
     }
     // In a scope's path a slash and a percent sign are escaped.
-    let escaped = person.replace('%', "%25").replace('/', "%2F");
+    let escaped = escaped(person);
     let named = [person, escaped.as_str()].into_iter().find(|name| names(text, name))?;
     let mut left = String::with_capacity(text.len());
     let mut rest = text;
@@ -212,6 +222,8 @@ mod tests {
         }
         assert_eq!(json(r#"{"b":1.0,"a":"x"}"#, "ann", &[]), r#"{"b":1.0,"a":"x"}"#, "letter by letter");
         assert_eq!(json(r#"{"scope":"user:a%2Fb/x"}"#, "a/b", &[]), r#"{"scope":"user:erased/x"}"#);
+        assert_eq!(json(r#"{"event":"ics:a%2Fb/home:u1"}"#, "a/b", &[]), r#"{"event":"erased"}"#);
+        assert_eq!(json(r#"{"event":"ics:a%2Fb/home:u1"}"#, "a", &[]), r#"{"event":"ics:erased%2Fb/home:u1"}"#);
     }
 
     #[test]

@@ -91,8 +91,8 @@ pub fn due_row(
     Ok(Some(DueRow { key, due, due_at, previous, n_before, user, values }))
 }
 
-/// The reminder of a row, for a user in `zone`. Its mark is the instant of the run, in the form that suits the column.
-pub fn intent(watch: &Watch, row: DueRow, zone: &Zone, form: Form, run: (WatchRunId, Timestamp)) -> Intent {
+/// The reminder of one of these `rows` ([`Watch::rows_hash`]), for a user in `zone`. Its mark is the instant of the run, in the form that suits the column.
+pub fn intent(watch: &Watch, rows: &str, row: DueRow, zone: &Zone, form: Form, run: (WatchRunId, Timestamp)) -> Intent {
     let (run, at) = run;
     let columns = watch.columns();
     let value = |field: &str| {
@@ -124,7 +124,7 @@ pub fn intent(watch: &Watch, row: DueRow, zone: &Zone, form: Form, run: (WatchRu
     let id = id(&watch.name, &row.key, row.due_at, &previous_of(&row));
     let mark = mark(form, &watch.zone, row.previous.as_ref(), &row.due, at);
     let draft = Draft { user: row.user, message, to, zone: zone.name().to_owned(), at, metadata };
-    Intent { key: row.key, due: row.due, previous: row.previous, mark, id, draft }
+    Intent { rows: rows.to_owned(), key: row.key, due: row.due, previous: row.previous, mark, id, draft }
 }
 
 /// What tells this reminder of a row from an earlier one.

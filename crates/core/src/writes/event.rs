@@ -14,6 +14,8 @@ pub struct EventWrites {
     pub new: Vec<Event>,
     /// Events as somebody put them, over what was there. They are to be planned: what was asked for since the last planning counts from then.
     pub put: Vec<Event>,
+    /// Events that are to be planned, though nothing about them was changed. One that somebody removed is planned all the same.
+    pub marked: Vec<Marked>,
     /// How far planning existing events has come. It is written after `put`.
     pub stands: Vec<Stands>,
     /// Events that are no more.
@@ -45,6 +47,25 @@ pub struct Stands {
     pub error: Option<String>,
 }
 
+/// An event that is to be planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marked {
+    /// The event's key.
+    pub key: String,
+    /// When that was asked for.
+    pub at: Timestamp,
+}
+
+impl Stands {
+    /// Marks the event to be planned. What it is planned for was asked for now, or at `asked_at` if it was not planned since.
+    pub fn mark(&mut self, asked_at: &mut Option<Timestamp>, now: Timestamp) {
+        if self.planned || asked_at.is_none() {
+            *asked_at = Some(now);
+        }
+        (self.planned, self.plan_at) = (false, Some(now));
+    }
+}
+
 /// A slot that has a reminder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
@@ -59,9 +80,10 @@ pub struct Link {
 impl EventWrites {
     /// Adds what another decision of the same transaction writes.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { new, put, stands, gone, unlinked, links, scopes, scopes_gone } = other;
+        let Self { new, put, marked, stands, gone, unlinked, links, scopes, scopes_gone } = other;
         self.new.extend(new);
         self.put.extend(put);
+        self.marked.extend(marked);
         self.stands.extend(stands);
         self.gone.extend(gone);
         self.unlinked.extend(unlinked);
@@ -72,9 +94,10 @@ impl EventWrites {
 
     /// Whether nothing is written.
     pub fn is_empty(&self) -> bool {
-        let Self { new, put, stands, gone, unlinked, links, scopes, scopes_gone } = self;
+        let Self { new, put, marked, stands, gone, unlinked, links, scopes, scopes_gone } = self;
         new.is_empty()
             && put.is_empty()
+            && marked.is_empty()
             && stands.is_empty()
             && gone.is_empty()
             && unlinked.is_empty()

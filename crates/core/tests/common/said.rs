@@ -116,9 +116,10 @@ pub(crate) fn written(writes: &Writes) -> Vec<String> {
 
 /// What is written of events and scopes.
 fn of_events(writes: &EventWrites) -> Vec<String> {
-    let EventWrites { new, put, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
+    let EventWrites { new, put, marked, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
     let mut lines: Vec<String> = new.iter().map(|event| format!("new event {}", event.key)).collect();
     lines.extend(put.iter().map(|event| format!("put event {}", event.key)));
+    lines.extend(marked.iter().map(|marked| format!("plan event {} as of {}", marked.key, second(marked.at))));
     lines.extend(stands.iter().map(|stands| {
         let Stands { key, removed, planned, plan_at, planned_until, error } = stands;
         let mut line = format!("event {key}: {}", if *planned { "planned" } else { "to be planned" });

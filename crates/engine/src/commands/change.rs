@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_core::change::{Change, Refused};
+use punctual_core::change::{Change, Refused, followed};
 use punctual_core::id::ReminderId;
 use punctual_core::store::{By, ChangeError, Changed, ReminderView, StoreError};
 
@@ -50,8 +50,21 @@ impl Engine {
         let parts = self.parts.clone();
         // A caller that goes away must not leave a flight withdrawn and unsettled.
         self.finish(async move {
-            let changed = parts.changer.change(id, change, by).await?;
+            let (is_undo, who) = (matches!(change, Change::Undo), by.who.clone());
+            let mut changed = parts.changer.change(id, change, by).await?;
             parts.editor.changed(&changed);
+            if let Some(event) = changed.view.reminder.event.as_ref().filter(|_| is_undo) {
+                // The event may have changed since the cancel: the reminder follows it before anybody is told how it stands.
+                let key = event.key.clone();
+                match parts.planner.plan(key, &who).await {
+                    Ok(()) => {
+                        changed.view = parts.node.store.reminder(id).await?.unwrap_or(changed.view);
+                        followed(&changed.view.reminder)?;
+                    }
+                    // It is undone all the same, and the planner does the rest.
+                    Err(error) => parts.node.health.failed(&error),
+                }
+            }
             Ok(changed)
         })
         .await

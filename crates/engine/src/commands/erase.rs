@@ -276,7 +276,10 @@ impl Engine {
                     self.remove_events_of(vec![event.key.clone()], source).await.map_err(CreateError::Store)
                 }
                 (true, None) => self.remove_events(vec![event.key.clone()], who.clone()).await,
-                (false, _) => self.put_events(vec![PutEvent { event, keeps_instances: true }], who.clone(), None).await,
+                // Whether the others can still be reached is no reason to keep this one.
+                (false, _) => {
+                    self.put_back_events(vec![PutEvent { event, keeps_instances: true }], who.clone(), None).await
+                }
             };
             match put {
                 Ok(_) => {}
@@ -292,8 +295,14 @@ impl Engine {
         let store = self.store();
         // Their own defaults for the calendars that they follow.
         if let Some(path) = Path::of_user(user) {
-            for scope in store.scopes(Some(path), None, AT_ONCE).await? {
-                self.remove_scope(&scope.path, who.clone()).await?;
+            loop {
+                let scopes = store.scopes(Some(path.clone()), None, AT_ONCE).await?;
+                if scopes.is_empty() {
+                    break;
+                }
+                for scope in scopes {
+                    self.remove_scope(&scope.path, who.clone()).await?;
+                }
             }
         }
         let Some(person) = store.user(user).await? else { return Ok(()) };

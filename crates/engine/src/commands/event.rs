@@ -25,6 +25,17 @@ impl Engine {
         answered: Option<(String, Answered)>,
     ) -> Result<Put, CreateError> {
         self.check_events(&events).await?;
+        self.put_back_events(events, who, answered).await
+    }
+
+    /// Writes events as [`Engine::put_events`] does, but looks at nothing that may have changed about their people and groups since they were
+    /// accepted: what stays of an event is not asked for anew.
+    pub(super) async fn put_back_events(
+        &self,
+        events: Vec<PutEvent>,
+        who: impl Into<Who>,
+        answered: Option<(String, Answered)>,
+    ) -> Result<Put, CreateError> {
         let (parts, who) = (self.parts.clone(), who.into());
         let repeats = events.iter().any(|put| put.event.repeats.is_some());
         // A caller that goes away must not leave reminders written and the timer ignorant of them.

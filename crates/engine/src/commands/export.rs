@@ -4,6 +4,7 @@
 //! ([`Section::Changes`]), and the later line counts. No page depends on another, so an export can be cut off and gone on with anywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use punctual_core::event::Event;
@@ -18,10 +19,13 @@ use punctual_core::watch::Raw;
 use punctual_core::whole::{Cursor, Line, LineKind, Section, Whole, WholeEvent};
 
 use crate::Engine;
+use crate::instant::minus;
 
 /// How many things are read at a time, and of reminders.
 const AT_ONCE: usize = 500;
 const REMINDERS_AT_ONCE: usize = 200;
+/// How much earlier than the entry of its attempt an address may have died: a send takes its time.
+const DIED_BEFORE: Duration = Duration::from_secs(3600);
 
 /// What is exported.
 #[derive(Debug, Clone)]
@@ -131,11 +135,8 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
             let after = after.split_once(':').map(|(channel, address)| Address::new(channel, address));
             let dead = store.dead_addresses(after, AT_ONCE).await?;
             next = dead.last().map(|dead| format!("{}:{}", dead.address.channel, dead.address.address));
-            let theirs = match user {
-                Some(user) => store.user(user).await?.map(|user| user.addresses).unwrap_or_default(),
-                None => Vec::new(),
-            };
-            let is_theirs = |address: &Address| user.is_none() || theirs.contains(address);
+            let theirs = addresses_of(store, user).await?;
+            let is_theirs = |address: &Address| theirs.as_ref().is_none_or(|theirs| theirs.contains(address));
             lines.extend(dead.into_iter().filter(|dead| is_theirs(&dead.address)).map(Line::DeadAddress));
         }
         Section::Scopes => {
@@ -178,6 +179,9 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
                 JournalQuery { user: export.user.clone(), ..JournalQuery::new(Start::After(at), REMINDERS_AT_ONCE) };
             let page = store.journal(query).await?;
             changed(store, export, &page.entries, now, &mut lines, &mut unreadable).await?;
+            if page.is_last {
+                died(store, export, &mut lines).await?;
+            }
             let next = Cursor::after(Section::Changes, page.reached.to_string());
             return Ok(ExportPage { lines, unreadable, next, is_last: page.is_last });
         }
@@ -188,6 +192,32 @@ pub async fn page(store: &dyn Store, export: &Export, now: Timestamp) -> Result<
         None => Cursor::begin(section.next().unwrap_or(Section::Changes)),
     };
     Ok(ExportPage { lines, unreadable, next, is_last: false })
+}
+
+/// The addresses of the one person that is exported; `None`: everything is.
+async fn addresses_of(store: &dyn Store, user: Option<&str>) -> Result<Option<Vec<Address>>, StoreError> {
+    let Some(user) = user else { return Ok(None) };
+    Ok(Some(store.user(user).await?.map(|user| user.addresses).unwrap_or_default()))
+}
+
+/// The addresses that died while the export was written. No entry names an address, for it may be a secret; but each dies with the entry of an
+/// attempt, so what died before the first entry has been exported.
+async fn died(store: &dyn Store, export: &Export, lines: &mut Vec<Line>) -> Result<(), StoreError> {
+    let first = store.journal(JournalQuery::new(Start::After(export.head), 1)).await?.entries;
+    let Some(since) = first.first().map(|entry| minus(entry.at, DIED_BEFORE)) else { return Ok(()) };
+    let theirs = addresses_of(store, export.user.as_deref()).await?;
+    let is_theirs = |address: &Address| theirs.as_ref().is_none_or(|theirs| theirs.contains(address));
+    let mut after = None;
+    loop {
+        let dead = store.dead_addresses(after, AT_ONCE).await?;
+        let is_last = dead.len() < AT_ONCE;
+        after = dead.last().map(|dead| dead.address.clone());
+        let new = dead.into_iter().filter(|dead| dead.since >= since && is_theirs(&dead.address));
+        lines.extend(new.map(Line::DeadAddress));
+        if is_last {
+            return Ok(());
+        }
+    }
 }
 
 /// A group; of one person alone, if they belong to it: without the others, and without what the rota's address may give away.

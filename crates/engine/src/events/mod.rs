@@ -172,6 +172,14 @@ impl Planner {
         }
     }
 
+    /// Plans an event that a command has marked.
+    pub(crate) async fn plan(&self, key: String, who: &Who) -> Result<(), StoreError> {
+        // Should it fail here, the planner comes to it.
+        self.nudge();
+        let planned = self.node.store.plan_events(Some(vec![key]), self.by(who.clone())).await?;
+        self.finish_all(planned, who).await
+    }
+
     /// Lets everybody know what was planned; returns what must change and is being sent.
     fn took(&self, planned: PlannedEvents) -> Busy {
         let PlannedEvents { events, wakes, next_runs, busy, is_unfinished: _, next_at: _ } = planned;

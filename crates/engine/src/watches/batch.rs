@@ -3,18 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use punctual_core::rules::watch::{DueRow, Form, Step, bad, due_row, intent, reminder, resume};
+use punctual_core::rules::watch::{DueRow, Form, Found, Step, bad, due_row, intent, reminder, resume};
 use punctual_core::source::{Mark, Mode, SourceError};
 use punctual_core::store::{FinishRows, NewReminder, ReminderView};
 use punctual_core::watch::{BAD_MAX, BadRow, Intent, LedgerRow, Place, SourceRow};
 use punctual_core::zone::Zone;
 
 use super::Watcher;
-use super::run::{Run, Stopped, may_help};
+use super::run::{Run, Stopped};
 use crate::Engine;
 
 /// So many busy rows in a row, and the rest of the batch is not tried in this round: the whole table is locked.
 const BUSY_MAX: usize = 20;
+/// What is said of a row that cannot be looked up any more.
+const ELSEWHERE: &str =
+    "was left half done, and the watch has other rows since: whether it was marked cannot be looked up";
 
 /// What became of rows that were to be marked.
 #[derive(Default)]
@@ -92,7 +95,7 @@ impl Watcher {
                 n: n.saturating_add(1),
                 sent_at: run.1,
             });
-            intents.push((intent(watch, row, zone, form, run), next));
+            intents.push((intent(watch, &self.rows_hash, row, zone, form, run), next));
         }
         let Some(engine) = self.engine() else { return Ok(found) };
         let reminders: Vec<_> = intents.iter().map(|(intent, _)| reminder(watch, intent).reminder).collect();
@@ -158,7 +161,10 @@ impl Run<'_> {
             let batch = self.watcher.watch.batch;
             for some in left.chunks(batch) {
                 self.run.counts.seen += some.len() as u64;
-                let marked = self.resume(some.to_vec(), matches!(mode, Mode::Column(_)), 0).await?;
+                let is_here = |intent: &Intent| intent.rows == self.watcher.rows_hash;
+                let (here, elsewhere): (Vec<_>, Vec<_>) = some.iter().cloned().partition(is_here);
+                let mut marked = self.resume(here, matches!(mode, Mode::Column(_)), 0).await?;
+                marked.failed.extend(elsewhere.into_iter().map(|intent| (intent, ELSEWHERE.to_owned())));
                 self.finish(marked, Vec::new(), Vec::new(), None).await?;
             }
         }
@@ -228,12 +234,11 @@ impl Run<'_> {
 
     /// Goes on with rows of which it is not known whether they were marked: their `sent` says it. So many times it was tried before.
     async fn resume(&mut self, intents: Vec<Intent>, may_mark: bool, n_tried: usize) -> Result<Marked, Stopped> {
-        let (source, zone) = (self.watcher.source.clone(), self.watcher.watch.zone.clone());
+        let zone = self.watcher.watch.zone.clone();
         let mut marked = Marked::default();
-        let keys: Vec<_> = intents.iter().map(|intent| intent.key.clone()).collect();
-        let found = retried!(self, n_tried, source.sent_of(&keys))?;
+        let found = self.look_up(intents, n_tried, &mut marked).await?;
         let mut unmarked = Vec::new();
-        for (intent, found) in intents.into_iter().zip(found) {
+        for (intent, found) in found {
             match resume(&intent, &found, &zone) {
                 Step::Create => marked.created.push(intent),
                 Step::Set if may_mark => unmarked.push(intent),
@@ -245,15 +250,51 @@ impl Run<'_> {
         }
         let not_set = self.mark_again(unmarked, &mut marked).await?;
         // The node that had the run before may have woken and marked them: then the mark is the intent's own.
-        let keys: Vec<_> = not_set.iter().map(|intent| intent.key.clone()).collect();
-        let found = if keys.is_empty() { Vec::new() } else { retried!(self, source.sent_of(&keys))? };
-        for (intent, found) in not_set.into_iter().zip(found) {
+        for (intent, found) in self.look_up(not_set, 0, &mut marked).await? {
             match resume(&intent, &found, &zone) {
                 Step::Create => marked.created.push(intent),
                 Step::Set | Step::Drop => marked.skipped.push(intent),
             }
         }
         Ok(marked)
+    }
+
+    /// What `sent` is now, of each of these rows. Where they are refused together, each is looked up by itself: one that cannot be, because its
+    /// key is not unique or of another type than the column, fails and stops no other.
+    async fn look_up(
+        &mut self,
+        intents: Vec<Intent>,
+        n_tried: usize,
+        marked: &mut Marked,
+    ) -> Result<Vec<(Intent, Found)>, Stopped> {
+        if intents.is_empty() {
+            return Ok(Vec::new());
+        }
+        if let Ok(found) = self.sent_of(&intents, n_tried).await? {
+            return Ok(intents.into_iter().zip(found).collect());
+        }
+        let mut all = Vec::with_capacity(intents.len());
+        for intent in intents {
+            match self.sent_of(std::slice::from_ref(&intent), 0).await? {
+                Ok(found) => all.extend(found.into_iter().next().map(|found| (intent, found))),
+                Err(why) => marked.failed.push((intent, why)),
+            }
+        }
+        Ok(all)
+    }
+
+    /// What `sent` is now, of these rows together; the inner error says why they are refused.
+    async fn sent_of(&mut self, intents: &[Intent], n_tried: usize) -> Result<Result<Vec<Found>, String>, Stopped> {
+        let (source, mut n_tried) = (self.watcher.source.clone(), n_tried);
+        let keys: Vec<_> = intents.iter().map(|intent| intent.key.clone()).collect();
+        loop {
+            match source.sent_of(&keys).await {
+                Ok(found) => return Ok(Ok(found)),
+                Err(SourceError::Refused(why)) => return Ok(Err(why)),
+                Err(_) if self.wait_again(n_tried).await.is_some() => n_tried += 1,
+                Err(error) => return Err(Stopped::GivenUp(error.to_string())),
+            }
+        }
     }
 
     /// Marks rows that an earlier try may be marking still; returns those that were not as they were.

@@ -6,11 +6,8 @@
 
 /// What `$work` leads to in the application's database. It is tried again where that may help; then the run is given up.
 macro_rules! retried {
-    ($run:ident, $work:expr) => {
-        retried!($run, 0, $work)
-    };
-    ($run:ident, $n_before:expr, $work:expr) => {{
-        let mut n_tried = $n_before;
+    ($run:ident, $work:expr) => {{
+        let mut n_tried = 0;
         loop {
             match $work.await {
                 Ok(value) => break Ok(value),
@@ -42,7 +39,7 @@ use punctual_core::journal::Who;
 use punctual_core::source::{Source, Standing};
 use punctual_core::store::{BeginRun, Begun, DefineWatch, Defined, StoreError};
 use punctual_core::watch::{Place, RunState, SourceRow, Watch, WatchRun};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
 
 pub use self::rehearse::{Rehearsal, RehearsedRow};
 use self::run::{Over, Run};
@@ -144,6 +141,7 @@ impl Watchers {
                 peers: peers.clone(),
                 random: random.clone(),
                 source,
+                rows_hash: watch.rows_hash(),
                 turns: turns.clone(),
                 sender,
                 asks: Mutex::new(Some(asks)),
@@ -176,6 +174,8 @@ pub(crate) struct Watcher {
     random: Arc<dyn Random>,
     watch: Arc<Watch>,
     source: Arc<dyn Source>,
+    /// Tells its rows from those that an earlier definition had.
+    rows_hash: String,
     /// Who may run now.
     turns: Arc<Semaphore>,
     sender: mpsc::UnboundedSender<Ask>,
@@ -307,10 +307,10 @@ impl Watcher {
                 waiting.answer(&Err(WatchError::Stopping));
                 return None;
             }
-            let turn = tokio::select! { biased;
-                () = self.node.stopped() => continue,
-                turn = self.turns.acquire() => turn,
-            };
+            let turn = self.take_turn().await;
+            if self.node.stopping() {
+                continue;
+            }
             let begun = match self.begin(!waiting.first.is_empty()).await {
                 Ok(begun) => begun,
                 Err(error) => {
@@ -365,6 +365,24 @@ impl Watcher {
                     waiting.answer(&Err(error));
                     return None;
                 }
+            }
+        }
+    }
+
+    /// Waits until the watch may run, or this node stops. A run that may have been left waits for nobody, and needs no turn: it is to go on within
+    /// five seconds, whatever else runs here.
+    async fn take_turn(&self) -> Option<SemaphorePermit<'_>> {
+        loop {
+            if let Ok(turn) = self.turns.try_acquire() {
+                return Some(turn);
+            }
+            if self.is_left().await {
+                return None;
+            }
+            tokio::select! { biased;
+                () = self.node.stopped() => return None,
+                turn = self.turns.acquire() => return turn.ok(),
+                () = self.node.clock.pause(LOOK_EVERY) => {}
             }
         }
     }

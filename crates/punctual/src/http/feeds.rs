@@ -7,7 +7,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use punctual_calendar::event::{Defaults, of_item};
 use punctual_calendar::{Limits, read};
-use punctual_core::feed::{Alarms, EVERY, FEEDS_OF_USER_MAX, Feed, FeedKey, FeedKind, FeedSettings};
+use punctual_core::feed::{
+    Alarms, EVERY, FEEDS_OF_USER_MAX, Feed, FeedKey, FeedKind, FeedSettings, check_name, imported_prefix,
+};
 use punctual_core::invalid::Invalid;
 use punctual_core::scope::Path;
 use punctual_core::steps::Steps;
@@ -150,6 +152,7 @@ pub(super) async fn import(
         must_see(&caller, user)?;
     }
     let name = input.name.unwrap_or_else(|| "calendar".into());
+    faults.note(check_name(&name));
     let ical = faults.note(input.ical.ok_or_else(|| Invalid::missing("ical", "send the calendar's text")));
     let settings = FeedSettings {
         alarms: faults.note(alarms(input.alarms)).unwrap_or_default(),
@@ -165,7 +168,7 @@ pub(super) async fn import(
             let calendar = read(&ical, &zone, &Limits::default(), &steps, now)
                 .map_err(|invalid| Invalid::new("ical", invalid.problem))?;
             let defaults = Defaults {
-                prefix: &format!("ics:{user}/{name}:"),
+                prefix: &format!("{}{name}:", imported_prefix(&user)),
                 user: &user,
                 scope: Path::of_user(&user),
                 source: None,

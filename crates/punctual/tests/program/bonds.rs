@@ -542,3 +542,38 @@ async fn words_are_handed_in_for_the_messages_of_the_keys_own_channel() {
     assert_eq!((status.as_u16(), problem["field"].as_str()), (403, Some("channel")), "{problem}");
     assert_eq!(server.call_with(&bot, Method::GET, "/v1/reminders", None).await.0, 403, "it may do nothing else");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_key_imports_a_calendar_over_nobody_elses_events() {
+    let home = Home::new();
+    let server = home.serve();
+    let calendar = |summary: &str, uid: &str| {
+        format!(
+            "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{summary}\r\nDTSTART:20990301T080000Z\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+        )
+    };
+    let import = async |key: &str, user: &str, name: &str, ical: String| {
+        let body = json!({ "user": user, "name": name, "ical": ical });
+        ask(&server, key, "post", "/v1/import/calendar", Some(&body)).await
+    };
+    let (status, imported) = import(&server.key, "bob/x", "work", calendar("theirs", "u1")).await;
+    assert_eq!(status, 200, "{imported}");
+    let theirs = imported["items"][0]["key"].as_str().unwrap().to_owned();
+    let path = format!("/v1/events/{}", theirs.replace('%', "%25").replace('/', "%2F"));
+    assert_eq!(server.get(&path).await["users"], json!(["bob/x"]));
+    let bob = key(&server, json!({ "name": "bob", "user": "bob" })).await;
+    for (name, uid) in [("x/work", "u1"), ("x/work:u1", ""), ("", "x/work:u1"), ("Work", "u1")] {
+        let (status, answer) = import(&bob, "bob", name, calendar("mine now", uid)).await;
+        assert_eq!((status, answer["field"].as_str()), (422, Some("name")), "{name}: {answer}");
+    }
+    for (user, name, uid) in [("bob", "work", "u1"), ("bob", "x", "work:u1"), ("bob", "x", "/work:u1")] {
+        let (status, answer) = import(&bob, user, name, calendar("mine now", uid)).await;
+        assert_eq!((status, answer["items"][0]["outcome"].as_str()), (200, Some("created")), "{name} {uid}: {answer}");
+    }
+    // Nor does a name that is written as the other is kept.
+    let escaped = key(&server, json!({ "name": "escaped", "user": "bob%2Fx" })).await;
+    let (_, answer) = import(&escaped, "bob%2Fx", "work", calendar("mine now", "u1")).await;
+    assert_eq!(answer["items"][0]["outcome"], "created", "{answer}");
+    let event = server.get(&path).await;
+    assert_eq!((&event["users"], &event["name"]), (&json!(["bob/x"]), &json!("theirs")), "{event}");
+}

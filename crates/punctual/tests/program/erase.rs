@@ -73,7 +73,8 @@ fn write_calendars(folder: &std::path::Path) {
     let now = SystemClock::read().as_second();
     let at = |hours: i64| Timestamp::from_second(now + hours * 3600).unwrap().strftime("%Y%m%dT%H%M%SZ").to_string();
     let duty = event("d1", NAME, &format!("DTSTART:{}\r\nDTEND:{}\r\n", at(-1), at(9)));
-    std::fs::write(folder.join("oncall.ics"), calendar(&duty)).unwrap();
+    let both = event("d2", &format!("{NAME} and dan"), &format!("DTSTART:{}\r\nDTEND:{}\r\n", at(10), at(12)));
+    std::fs::write(folder.join("oncall.ics"), calendar(&(duty + &both))).unwrap();
 }
 
 /// A table of an application's with a row that names the person and cannot be reminded of, and a watch over it; returns where the config file is.
@@ -105,7 +106,7 @@ async fn live(server: &Server, receiver: &mut Receiver) {
     put("/v1/users/dan", json!({ "escalate": [{ "after": "5m", "to": NAME }, { "after": "9m", "to": "bob" }] })).await;
     put("/v1/groups/both", json!({ "users": [NAME, "bob"] })).await;
     put("/v1/groups/alone", json!({ "users": [NAME] })).await;
-    put("/v1/groups/duty", json!({ "users": [NAME], "rota": "file:oncall.ics" })).await;
+    put("/v1/groups/duty", json!({ "users": [NAME, "dan"], "rota": "file:oncall.ics" })).await;
     put(&format!("/v1/users/{NAME}/calendars/therapy"), json!({ "url": "file:own.ics", "offsets": [15] })).await;
     put(&format!("/v1/scopes/user:{NAME}"), json!({ "offsets": [30] })).await;
     let plan = json!([{ "after": "5m", "to": NAME }, { "after": "9m", "to": "dan" }]);
@@ -114,6 +115,15 @@ async fn live(server: &Server, receiver: &mut Receiver) {
     put("/v1/events/game", game).await;
     let ours = json!({ "starts_at": "2099-01-01T08:00:00Z", "offsets": [60], "message": "m", "users": ["bob", NAME] });
     put("/v1/events/ours", ours).await;
+    // Nobody reaches gus any more, and his group is gone.
+    put("/v1/users/gus", json!({ "addresses": to })).await;
+    put("/v1/groups/crew", json!({ "users": ["gus"] })).await;
+    let theirs = json!({ "starts_at": "2099-01-01T08:00:00Z", "offsets": [60], "message": "m", "users": ["gus", NAME], "groups": ["crew"] });
+    put("/v1/events/theirs", theirs).await;
+    for path in ["/v1/groups/crew", "/v1/users/gus"] {
+        let (status, body) = server.call(Method::DELETE, path, None).await;
+        assert!(status.is_success(), "{path}: {body}");
+    }
     let post = async |path: &str, body: Value| {
         let (status, body) = server.call(Method::POST, path, Some(body)).await;
         assert!(status.is_success(), "{path}: {body}");
@@ -160,6 +170,7 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
     let mut receiver = Receiver::listen().await;
     live(server, &mut receiver).await;
     let before = tables.naming(NAME);
+    assert!(before.iter().any(|row| row.contains(&format!("`{NAME} and dan` names"))), "{before:#?}");
     for table in [
         "reminder",
         "journal",
@@ -181,7 +192,7 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
 
     home.run(&["users", "erase", NAME]).fails(2, &["nothing was erased", "--yes"]);
     let ran = home.run(&["users", "erase", NAME, "--yes", "--json"]).json();
-    assert_eq!((&ran["is_done"], &ran["reminders"]), (&json!(true), &json!(5)), "{ran}");
+    assert_eq!((&ran["is_done"], &ran["reminders"]), (&json!(true), &json!(6)), "{ran}");
 
     // What happens afterwards is about nobody who was erased.
     assert_eq!(tables.naming(NAME), Vec::<String>::new());
@@ -194,14 +205,15 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
     }
     // What was sent to bob just before may be entered after it.
     let erased = after.iter().find(|entry| entry["kind"] == "user.erased").expect("the journal says that it was done");
-    assert_eq!((&erased["user"], &erased["data"]["reminders"]), (&Value::Null, &json!(5)), "{erased}");
+    assert_eq!((&erased["user"], &erased["data"]["reminders"]), (&Value::Null, &json!(6)), "{erased}");
     assert_eq!(server.get("/v1/groups").await["groups"][0]["users"], json!(["bob"]));
     assert_eq!(server.get("/v1/users/dan").await["escalate"][0]["to"], "bob");
     // A group whose rota says who is on duty stays, and events of others go on without them.
     let duty = server.get("/v1/groups/duty").await;
-    assert_eq!((&duty["users"], &duty["on_duty"]), (&json!([]), &json!([])), "{duty}");
+    assert_eq!((&duty["users"], &duty["on_duty"]), (&json!(["dan"]), &json!([])), "{duty}");
     assert_eq!(server.get("/v1/events/game").await["escalate"][0]["to"], "dan");
     assert_eq!(server.get("/v1/events/ours").await["users"], json!(["bob"]));
+    assert_eq!(server.get("/v1/events/theirs").await["users"], json!(["gus"]));
 
     // Once more, and there is nothing to do: whoever has mistyped a name is told.
     let again = format!("/v1/users/{NAME}/erase");

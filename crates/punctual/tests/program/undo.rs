@@ -83,3 +83,33 @@ async fn the_command_line_undoes_the_last_cancel() {
     let bobs = key["key"].as_str().unwrap();
     assert_eq!(server.call_with(bobs, Method::POST, &path(&first, "/undo"), None).await.0, 404);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_brought_back_stands_as_its_event_says_by_now() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        let to = json!([{ "channel": "console", "address": "" }]);
+        let put = async |starts_at: &str, offsets: Value| {
+            let body =
+                json!({ "starts_at": starts_at, "offsets": offsets, "to": to, "message": "Chess in {minutes} min" });
+            let (status, event) = server.call(Method::PUT, "/v1/events/game", Some(body)).await;
+            assert!(status.is_success(), "{event}");
+        };
+        put("2099-06-01T18:00:00Z", json!([60, 15])).await;
+        let slots = server.get("/v1/events/game").await["reminders"].clone();
+        let reminder = |n: usize| json!({ "id": slots[n]["reminder_id"] });
+        cancel(&server, &reminder(0)).await;
+        cancel(&server, &reminder(1)).await;
+        put("2099-06-02T18:00:00Z", json!([60])).await;
+        let (status, undone) = server.call(Method::POST, &path(&reminder(0), "/undo"), None).await;
+        let stands = (status.as_u16(), &undone["status"], &undone["next_run_at"]);
+        assert_eq!(stands, (200, &json!("active"), &json!("2099-06-02T17:00:00Z")), "{undone}");
+        // The offset of the other is gone.
+        for _ in 0..2 {
+            let (status, problem) = server.call(Method::POST, &path(&reminder(1), "/undo"), None).await;
+            assert_eq!(status, 409, "{problem}");
+            assert_eq!(server.get(&path(&reminder(1), "")).await["status"], "cancelled");
+        }
+    }
+}

@@ -16,7 +16,8 @@ use super::pool::{Connection, Param};
 use super::read::each;
 use super::row::{clean, get, occurrence_id, uuid};
 use super::write::{put, update, write};
-use crate::erase::{SMALL, after_bad, in_json, redact_bad};
+use crate::columns::FEED_PROBLEMS;
+use crate::erase::{ROTAS, SMALL, after_bad, in_json, in_path, redact_bad};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 use crate::watch::{self, BAD};
@@ -86,6 +87,12 @@ pub(super) async fn redact(
             for sql in SMALL {
                 n += db.execute(&sql.replace("{}", "punctual."), &[(&name, Type::TEXT)]).await?;
             }
+            let mut rotas = each(&db.rows(&ROTAS.replace("{}", "punctual."), &[]).await?, rows::feed)?;
+            rotas.retain_mut(|rota| redact::feed(rota, user));
+            let (sql, mut statements) = (update(&FEED_PROBLEMS), Vec::new());
+            put(&mut statements, db, &sql, &FEED_PROBLEMS, rotas.iter().collect());
+            all(statements).await?;
+            n += rotas.len() as u64;
             Ok(Redacted { n: usize::try_from(n).unwrap_or(usize::MAX), next: None })
         }
         Record::BadRows => bad_rows(db, user, after).await,
@@ -213,11 +220,12 @@ async fn journal(db: &Connection<'_>, user: &str, after: &str) -> Result<Redacte
     let until: Option<i64> = rows.first().map(|row| get(row, 0)).transpose()?;
     let sql = format!(
         "select j.write, null::text, {ENTRY}, j.item from punctual.journal j where j.write > $1 and j.write <= coalesce($2, {}) \
-         and (j.user_id = $3 or strpos(j.actor, $3) > 0 or strpos(j.data, $4) > 0) for update",
+         and (j.user_id = $3 or strpos(j.actor, $3) > 0 or strpos(j.data, $4) > 0 or strpos(j.data, $5) > 0) for update",
         i64::MAX
     );
-    let (name, json) = (clean(user), in_json(user));
-    let these: [Param<'_>; 4] = [(&after, Type::INT8), (&until, Type::INT8), (&name, Type::TEXT), (&json, Type::TEXT)];
+    let (name, json, path) = (clean(user), in_json(user), in_path(user));
+    let these: [Param<'_>; 5] =
+        [(&after, Type::INT8), (&until, Type::INT8), (&name, Type::TEXT), (&json, Type::TEXT), (&path, Type::TEXT)];
     let ((), rows) = both(db.begin(BEGIN), db.rows(&sql, &these)).await?;
     let mut found: Vec<(Placed, i32)> = each(&rows, |row| {
         let item = Reader::new(row, N_ENTRY).number()?;

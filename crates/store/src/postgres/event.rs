@@ -21,7 +21,7 @@ use punctual_core::store::{
     Answered, ByPlanner, ChangeError, EventQuery, EventView, Events, PLANNED_AT_ONCE, PlannedEvents, Put, PutEvent,
     PutInstance, PutScope, REMINDERS_AT_ONCE, SLOTS_SHOWN_MAX, StoreError,
 };
-use punctual_core::writes::{EventWrites, Link};
+use punctual_core::writes::{EventWrites, Link, Marked};
 use punctual_core::zone::Zone;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -35,7 +35,7 @@ use super::row::{clean, get, impossible, micros, optional_instant, uuid};
 use super::tell::CHANNEL;
 use super::write::{self as writing, commit, insert, put, update, upsert};
 use super::{PostgresStore, change};
-use crate::columns::{EVENT, LINK, SCOPE, SLOT, STANDS};
+use crate::columns::{EVENT, LINK, MARK, MARKED, SCOPE, SLOT, STANDS};
 use crate::rows::{self, Reader};
 
 #[async_trait]
@@ -353,6 +353,7 @@ async fn linked(db: &Connection<'_>, ids: Vec<Uuid>) -> Result<HashMap<ReminderI
 
 static INSERT_EVENT: LazyLock<String> = LazyLock::new(|| insert(&EVENT));
 static UPSERT_EVENT: LazyLock<String> = LazyLock::new(|| upsert(&EVENT));
+static UPDATE_MARKED: LazyLock<String> = LazyLock::new(|| update(&MARKED));
 static UPDATE_STANDS: LazyLock<String> = LazyLock::new(|| update(&STANDS));
 static UPSERT_LINK: LazyLock<String> = LazyLock::new(|| upsert(&LINK));
 static DELETE_SLOT: LazyLock<String> = LazyLock::new(|| writing::delete(&SLOT));
@@ -360,7 +361,8 @@ static UPSERT_SCOPE: LazyLock<String> = LazyLock::new(|| upsert(&SCOPE));
 
 /// Adds what is written of events and scopes to a pipeline.
 pub(super) fn write<'a>(pipeline: &mut Vec<Statement<'a>>, db: &'a Connection<'_>, writes: &'a EventWrites) {
-    let EventWrites { new, put: changed, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
+    // Those are marked before anything else is written; see `mark_all`.
+    let EventWrites { new, put: changed, marked: _, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
     for (sql, events) in [(&INSERT_EVENT, new), (&UPSERT_EVENT, changed)] {
         let mut events: Vec<&Event> = events.iter().collect();
         events.sort_unstable_by(|one, other| one.key.cmp(&other.key));
@@ -391,9 +393,27 @@ async fn forget(db: &Connection<'_>, keys: &[String]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What marks an event to be planned: it was asked for at `$1`, or before if it was not planned since.
-const MARK: &str = "update punctual.event set planned = false, plan_at = $1, \
-    asked_at = case when planned or asked_at is null then $1 else asked_at end where not removed";
+/// Marks the events to be planned that are so, as of `$1`, the first of `params`, and tells the nodes; returns how many those are.
+async fn mark(db: &Connection<'_>, which: &str, params: &[Param<'_>]) -> Result<u64, Fault> {
+    let n_events =
+        db.execute(&format!("update punctual.event set {MARK} where not removed and {which}"), params).await?;
+    if n_events > 0 {
+        say(db).await?;
+    }
+    Ok(n_events)
+}
+
+/// Adds to a pipeline that these events are to be planned, and that the nodes hear of it. It comes before all else that is written: everybody
+/// locks events before runs.
+pub(super) fn mark_all<'a>(pipeline: &mut Vec<Statement<'a>>, db: &'a Connection<'_>, marked: &'a [Marked]) {
+    let mut marked: Vec<&Marked> = marked.iter().collect();
+    if marked.is_empty() {
+        return;
+    }
+    marked.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+    put(pipeline, db, &UPDATE_MARKED, &MARKED, marked);
+    pipeline.push(Box::pin(say(db)));
+}
 
 async fn put_scope(db: &Connection<'_>, own: Shards, scope: &Scope, who: Who) -> Result<PutScope, Fault> {
     let before = begin_scope(db, &scope.path).await?;
@@ -432,22 +452,15 @@ async fn begin_scope(db: &Connection<'_>, path: &Path) -> Result<Option<Scope>, 
 /// Marks the events that depend on a scope, and tells the nodes; returns how many those are.
 async fn mark_scope(db: &Connection<'_>, path: &Path, now: Timestamp) -> Result<u64, Fault> {
     // `0` follows `/`.
-    let sql = format!("{MARK} and offsets is null and (scope = $2 or scope > $2 || '/' and scope < $2 || '0')");
-    let n_events = db.execute(&sql, &[(&micros(now), Type::TIMESTAMPTZ), (&path.as_str(), Type::TEXT)]).await?;
-    if n_events > 0 {
-        say(db).await?;
-    }
-    Ok(n_events)
+    let which = "offsets is null and (scope = $2 or scope > $2 || '/' and scope < $2 || '0')";
+    mark(db, which, &[(&micros(now), Type::TIMESTAMPTZ), (&path.as_str(), Type::TEXT)]).await
 }
 
 /// Marks the events that remind the members of a group, and tells the nodes.
 pub(super) async fn mark_group(db: &Connection<'_>, name: &str, now: Timestamp) -> Result<(), Fault> {
     let named = serde_json::to_string(name).map_err(impossible)?;
-    let sql = format!("{MARK} and groups is not null and strpos(groups, $2) > 0");
-    if db.execute(&sql, &[(&micros(now), Type::TIMESTAMPTZ), (&named, Type::TEXT)]).await? > 0 {
-        say(db).await?;
-    }
-    Ok(())
+    let which = "groups is not null and strpos(groups, $2) > 0";
+    mark(db, which, &[(&micros(now), Type::TIMESTAMPTZ), (&named, Type::TEXT)]).await.map(drop)
 }
 
 /// Tells the nodes that events are to be planned.

@@ -22,7 +22,7 @@ macro_rules! functions {
 /// Each function's name and text. One function's text may call any other.
 const FUNCTIONS: &[(&str, &str)] = functions! {
     actor admit blanks cancel check_address check_days check_escalate check_instant check_path check_reach check_tags check_template
-    check_text check_url check_word compact draft end_open event_changed instant_text lock_event lock_scope micros new_id
+    check_text check_url check_word compact draft end_open event_changed instant_text lock_event lock_scope marked micros new_id
     occurrence_deleted occurrence_inserted occurrence_updated offset_list offset_seconds place_writes put_event put_instance
     put_scope refuse remind reminder_tagged reminder_unsearched remove_event remove_scope route_of scope_changed span_millis span_nanos take_turns tell
     unplaced write_reminders zone_name

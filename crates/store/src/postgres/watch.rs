@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::decide::watch::{Going, Loaded, begun, defined, ended, finished, forgotten};
+use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten};
 use punctual_core::id::{ReminderId, WatchRunId};
 use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
@@ -123,10 +123,10 @@ fn run_uuid(id: WatchRunId) -> Uuid {
 
 async fn define(db: &Connection<'_>, new: &DefineWatch) -> Result<Defined, Fault> {
     let name: Param<'_> = (&new.name, Type::TEXT);
-    let kept = "select hash from punctual.watch where name = $1 for update";
+    let kept = "select hash, definition from punctual.watch where name = $1 for update";
     let ((), rows) = both(db.begin(BEGIN), db.rows(kept, std::slice::from_ref(&name))).await?;
-    let kept: Option<String> = rows.first().map(|row| get(row, 0)).transpose()?;
-    let (what, writes) = defined(kept.as_deref(), new);
+    let kept = rows.first().map(|row| Ok::<_, Fault>((get(row, 0)?, get(row, 1)?))).transpose()?;
+    let Definition { what, clears_ledger, writes } = defined(kept, new);
     if what == Defined::Same {
         db.rollback().await?;
         return Ok(what);
@@ -148,6 +148,9 @@ async fn define(db: &Connection<'_>, new: &DefineWatch) -> Result<Defined, Fault
     if db.execute(sql, &params).await? == 0 {
         // Another node has defined it meanwhile: this one looks again.
         return Err(Fault::RolledBack("another node defines the watch".into()));
+    }
+    if clears_ledger {
+        db.execute("delete from punctual.watch_ledger where watch = $1", &params[..1]).await?;
     }
     both(write(db, Shards::ALL, &writes), db.commit()).await?;
     Ok(what)

@@ -23,7 +23,7 @@ use super::pipeline::all3;
 use super::pool::{Param, Pool, Retry, Urgency};
 use super::row::{clean, get};
 use crate::foreign::quoted;
-use crate::watched::{Kind, VALUE_CHARS_MAX, is_due, is_unsent};
+use crate::watched::{Kind, VALUE_CHARS_MAX, in_brackets, is_due, is_unsent};
 
 /// Instants as text, in UTC and in one order of their parts, whatever the role or the database prefers; and no lock and no statement that the
 /// application would have to wait for.
@@ -149,7 +149,7 @@ impl Watched {
     }
 
     async fn look_at_query(&self, query: &str) -> Result<Shape, SourceError> {
-        let from = format!("({})", query.trim().trim_end_matches(';'));
+        let from = in_brackets(query.trim().trim_end_matches(';'));
         let columns = [self.watch.key.as_str(), self.watch.due.as_str()];
         let all: Vec<&str> =
             columns.into_iter().chain(self.watch.sent.as_deref()).chain(self.watch.columns()).collect();
@@ -181,7 +181,7 @@ impl Watched {
         if let (Some(before), Some(sent), Some((kind, _))) = (bounds.sent_before, &sent, &shape.sent) {
             wheres.push(is_unsent(sent, &collated(sent), *kind, before, &watch.zone));
         }
-        wheres.extend(watch.only.iter().map(|only| format!("({only})")));
+        wheres.extend(watch.only.iter().map(|only| in_brackets(only)));
         wheres.extend(more.iter().cloned());
         let values =
             watch.columns().into_iter().map(|name| format!("left(t.{}::text, {VALUE_CHARS_MAX})", quoted(name)));

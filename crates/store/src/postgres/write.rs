@@ -73,6 +73,7 @@ pub(super) async fn write(db: &Connection<'_>, own: Shards, writes: &Writes) -> 
     if let Some(place) = &writes.place {
         pipeline.push(Box::pin(inbound::move_place(db, place, writes.now)));
     }
+    event::mark_all(&mut pipeline, db, &writes.event.marked);
     let mut occurrences: Vec<_> = writes.occurrences.iter().collect();
     occurrences.sort_unstable_by_key(|occurrence| occurrence.id);
     put(&mut pipeline, db, &UPDATE_OCCURRENCE, &OCCURRENCE, occurrences);

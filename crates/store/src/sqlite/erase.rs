@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::read::collect;
 use super::row::{broken, get};
 use super::write::update;
-use crate::columns::REMINDER_FIELDS;
-use crate::erase::{SMALL, after_bad, in_json, redact_bad};
+use crate::columns::{FEED_PROBLEMS, REMINDER_FIELDS};
+use crate::erase::{ROTAS, SMALL, after_bad, in_json, in_path, redact_bad};
 use crate::journal::{ENTRY, placed};
 use crate::rows::{self, Reader};
 use crate::watch::{self, BAD};
@@ -78,6 +78,10 @@ pub(super) fn redact(db: &Connection, user: &str, record: Record, after: &str) -
             for sql in SMALL {
                 n += db.execute(&sql.replace("{}", "").replace("$1", "?1"), [user]).map_err(broken)?;
             }
+            let mut rotas = collect(db, &ROTAS.replace("{}", ""), [], |row| rows::feed(row))?;
+            rotas.retain_mut(|rota| redact::feed(rota, user));
+            update(db, &FEED_PROBLEMS, &rotas)?;
+            n += rotas.len();
             Ok(Redacted { n, next: None })
         }
         Record::BadRows => bad_rows(db, user, after),
@@ -173,10 +177,11 @@ fn journal(db: &Connection, user: &str, after: &str) -> Result<Redacted, StoreEr
     let until: Option<i64> = until(db, "journal", "number", after)?;
     let sql = format!(
         "SELECT j.number, 'local', {ENTRY} FROM journal j WHERE j.number > ?1 AND j.number <= coalesce(?2, {}) \
-         AND (j.user_id = ?3 OR instr(coalesce(j.actor, ''), ?3) > 0 OR instr(coalesce(j.data, ''), ?4) > 0)",
+         AND (j.user_id = ?3 OR instr(coalesce(j.actor, ''), ?3) > 0 OR instr(coalesce(j.data, ''), ?4) > 0 \
+         OR instr(coalesce(j.data, ''), ?5) > 0)",
         i64::MAX
     );
-    let found = collect(db, &sql, params![after, until, user, in_json(user)], |row| placed(row))?;
+    let found = collect(db, &sql, params![after, until, user, in_json(user), in_path(user)], |row| placed(row))?;
     let mut n = 0;
     for mut entry in found {
         if redact::entry(&mut entry, user) {

@@ -17,7 +17,7 @@ use punctual_core::store::{
 };
 use punctual_core::writes::{EventWrites, Link};
 use punctual_core::zone::Zone;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Params, params};
 
 use super::read::collect;
 use super::row::{broken, impossible, instant, micros};
@@ -25,7 +25,7 @@ use super::values::for_rows;
 use super::worker::Urgency;
 use super::write::{self as writing, insert, update, upsert};
 use super::{SqliteStore, change, group};
-use crate::columns::{EVENT, LINK, SCOPE, SLOT, STANDS};
+use crate::columns::{EVENT, LINK, MARK, MARKED, SCOPE, SLOT, STANDS};
 use crate::rows::{self, Fields, Reader};
 
 #[async_trait]
@@ -297,6 +297,7 @@ fn linked(db: &Connection, ids: &[ReminderId]) -> Result<HashMap<ReminderId, Lin
 pub(super) fn write(db: &Connection, writes: &EventWrites) -> Result<(), StoreError> {
     insert(db, &EVENT, &writes.new, |event| event)?;
     upsert(db, &EVENT, &writes.put)?;
+    update(db, &MARKED, &writes.marked)?;
     update(db, &STANDS, &writes.stands)?;
     let by_key = |table: &str, key: &str| format!("DELETE FROM {table} WHERE {key} IN (VALUES {{values}})");
     for (table, key) in [("event", "key"), ("event_reminder", "event_key")] {
@@ -313,17 +314,17 @@ pub(super) fn write(db: &Connection, writes: &EventWrites) -> Result<(), StoreEr
     for_rows(db, &gone, 1, &writes.scopes_gone, |path, values| values.push(path.as_str()), |_| Ok(()))
 }
 
-/// What marks an event to be planned: it was asked for at `?1`, or before if it was not planned since.
-const MARK: &str = "UPDATE event SET planned = 0, plan_at = ?1, asked_at = CASE WHEN planned OR asked_at IS NULL THEN ?1 ELSE asked_at END";
+/// Marks the events to be planned that are so, as of `?1`; returns how many those are.
+fn mark(db: &Connection, which: &str, params: impl Params) -> Result<usize, StoreError> {
+    let sql = format!("UPDATE event SET {} WHERE NOT removed AND {which}", MARK.replace('$', "?"));
+    db.prepare_cached(&sql).map_err(broken)?.execute(params).map_err(broken)
+}
 
 /// Marks the events that depend on a scope; returns how many those are.
 fn mark_scope(db: &Connection, path: &Path, now: Timestamp) -> Result<u64, StoreError> {
     let (from, to) = below(path);
-    let own = format!("{MARK} WHERE offsets IS NULL AND NOT removed AND scope = ?2");
-    let below = format!("{MARK} WHERE offsets IS NULL AND NOT removed AND scope > ?2 AND scope < ?3");
-    let n_own =
-        db.prepare_cached(&own).map_err(broken)?.execute(params![micros(now), path.as_str()]).map_err(broken)?;
-    let n_below = db.prepare_cached(&below).map_err(broken)?.execute(params![micros(now), from, to]).map_err(broken)?;
+    let n_own = mark(db, "offsets IS NULL AND scope = ?2", params![micros(now), path.as_str()])?;
+    let n_below = mark(db, "offsets IS NULL AND scope > ?2 AND scope < ?3", params![micros(now), from, to])?;
     u64::try_from(n_own + n_below).map_err(impossible)
 }
 
@@ -334,10 +335,8 @@ fn below(path: &Path) -> (String, String) {
 
 /// Marks the events that remind the members of a group.
 pub(super) fn mark_group(db: &Connection, name: &str, now: Timestamp) -> Result<(), StoreError> {
-    let sql = format!("{MARK} WHERE groups IS NOT NULL AND NOT removed AND instr(groups, ?2) > 0");
     let named = serde_json::to_string(name).map_err(impossible)?;
-    db.prepare_cached(&sql).map_err(broken)?.execute(params![micros(now), named]).map_err(broken)?;
-    Ok(())
+    mark(db, "groups IS NOT NULL AND instr(groups, ?2) > 0", params![micros(now), named]).map(drop)
 }
 
 /// Forgets events that were over before then, and of which nothing is to come.

@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::decide::watch::{Going, Loaded, begun, defined, ended, finished, forgotten};
+use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten};
 use punctual_core::id::{ReminderId, WatchRunId};
 use punctual_core::journal::Who;
 use punctual_core::store::{
@@ -142,13 +142,14 @@ impl Watches for SqliteStore {
 }
 
 fn define(db: &Connection, new: &DefineWatch) -> Result<Defined, StoreError> {
-    let kept: Option<String> = db
-        .prepare_cached("SELECT hash FROM watch WHERE name = ?")
+    let kept: Option<(String, String)> = db
+        .prepare_cached("SELECT hash, definition FROM watch WHERE name = ?")
         .map_err(broken)?
-        .query_row([&new.name], |row| row.get(0))
+        .query_row([&new.name], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()
         .map_err(broken)?;
-    let (what, writes) = defined(kept.as_deref(), new);
+    let kept = kept.as_ref().map(|(hash, definition)| (hash.as_str(), definition.as_str()));
+    let Definition { what, clears_ledger, writes } = defined(kept, new);
     if what != Defined::Same {
         db.prepare_cached(
             "INSERT INTO watch (name, hash, definition, defined_at, next_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE \
@@ -157,6 +158,12 @@ fn define(db: &Connection, new: &DefineWatch) -> Result<Defined, StoreError> {
         .map_err(broken)?
         .execute(params![new.name, new.hash, new.definition, micros(new.now), new.next_at.map(micros)])
         .map_err(broken)?;
+    }
+    if clears_ledger {
+        db.prepare_cached("DELETE FROM watch_ledger WHERE watch = ?")
+            .map_err(broken)?
+            .execute([&new.name])
+            .map_err(broken)?;
     }
     write(db, &writes)?;
     Ok(what)

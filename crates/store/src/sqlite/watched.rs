@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use tokio::sync::oneshot;
 
 use crate::foreign::quoted;
-use crate::watched::{Kind, VALUE_CHARS_MAX, is_due, is_unsent};
+use crate::watched::{Kind, VALUE_CHARS_MAX, in_brackets, is_due, is_unsent};
 
 /// How long another program's lock is waited for.
 const BUSY_WITHIN: Duration = Duration::from_secs(2);
@@ -120,7 +120,7 @@ impl File {
     fn from(&self) -> String {
         match &self.watch.rows {
             Rows::Table(name) => quoted(name),
-            Rows::Query(query) => format!("({})", query.trim().trim_end_matches(';')),
+            Rows::Query(query) => in_brackets(query.trim().trim_end_matches(';')),
         }
     }
 
@@ -195,7 +195,7 @@ impl File {
         if let (Some(before), Some(sent)) = (bounds.sent_before, &sent) {
             wheres.push(is_unsent(sent, sent, Kind::Any, before, &watch.zone));
         }
-        wheres.extend(watch.only.iter().map(|only| format!("({only})")));
+        wheres.extend(watch.only.iter().map(|only| in_brackets(only)));
         let values = watch.columns().into_iter().enumerate();
         let values =
             values.map(|(index, name)| format!("substr(t.{}, 1, {VALUE_CHARS_MAX}) AS v{index}", quoted(name)));

@@ -229,7 +229,7 @@ async fn what_was_claimed_sent_or_cancelled_by_a_person_is_left_alone() {
 
     // While it is being sent, it can be neither moved nor removed.
     let claimed = desk.claim(60 - 1440).await;
-    assert_eq!(claimed.len(), 4, "three of the moved ones, and Dan's snoozed one");
+    assert_eq!(claimed.len(), 3, "the moved ones: what Dan had put off has given way");
     assert_eq!(desk.call("remove_event('game')").await, "t");
     let states = "select string_agg(distinct state, ', ') from punctual.occurrence where wake_at is not null";
     assert_eq!(desk.sql(states), "processing");
@@ -294,16 +294,51 @@ async fn removing_an_event_ends_what_waits_for_a_retry_a_pause_or_an_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn moving_an_event_withdraws_what_nobody_has_seen_and_leaves_what_a_person_was_told() {
+async fn moving_an_event_leaves_one_reminder_for_each_person() {
     let Some(desk) = Desk::open().await else { return };
     one_of_each(&desk).await;
     // The same again, although its instant has passed: it is on its way.
     desk.call(&put_asking("", "{ann,bob,cid,dan}")).await;
     assert_eq!(desk.sql(OPEN), "ann pending_retry, bob waiting, cid awaiting_ack, dan snoozed");
-    // Another day: Ann and Bob hear of the new time alone, Cid and Dan of it as well.
+    // Another day: everybody hears of the new time alone, also those who have seen the old one.
     desk.call(&put_asking("+ interval '1 day'", "{ann,bob,cid,dan}")).await;
-    let moved = "ann scheduled, bob scheduled, cid awaiting_ack, cid scheduled, dan snoozed, dan scheduled";
-    assert_eq!(desk.sql(OPEN), moved);
+    assert_eq!(desk.sql(OPEN), "ann scheduled, bob scheduled, cid scheduled, dan scheduled");
+    desk.call("remove_event('game')").await;
+    assert_eq!(desk.sql(OPEN), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_to_be_planned_was_asked_for_when_it_was_first_marked() {
+    let Some(desk) = Desk::open().await else { return };
+    let series =
+        "put_event('game', 'START', scope => 'guild:1', message => 'x', users => '{ann}', rrule => 'FREQ=WEEKLY')";
+    desk.call("put_scope('guild:1', '{60}')").await;
+    desk.call(series).await;
+    let stands = "select planned, plan_at = asked_at, asked_at from punctual.event";
+    // No node plans in between.
+    let calls = [
+        ("put_scope('guild:1', '{30}')", "1"),
+        ("put_instance('game', '2099-06-08 18:00', message => 'y')", "t"),
+        (
+            "put_event('game', 'START', scope => 'guild:1', message => 'z', users => '{ann}', rrule => 'FREQ=WEEKLY')",
+            "f",
+        ),
+        ("put_scope('guild:1', '{15}')", "1"),
+    ];
+    let mut first = None;
+    for (call, returns) in calls {
+        assert_eq!(desk.sql(&format!("select punctual.{call}")), returns, "{call}");
+        let stands = desk.sql(stands);
+        let [planned, is_first, asked_at] = stands.split('|').collect::<Vec<_>>()[..] else { panic!("{stands}") };
+        assert_eq!((planned, is_first), ("f", if first.is_none() { "t" } else { "f" }), "{call}");
+        assert_eq!(first.get_or_insert_with(|| asked_at.to_owned()), asked_at, "{call}");
+    }
+    // One that somebody has removed depends on no scope any more, though its reminders are still to be withdrawn.
+    assert_eq!(desk.sql("select punctual.remove_event('game')"), "t");
+    assert_eq!(desk.sql("select punctual.put_scope('guild:1', '{5}')"), "0");
+    assert_eq!(desk.sql("select asked_at from punctual.event"), first.unwrap_or_default());
+    desk.plan().await;
+    assert_eq!(desk.sql("select count(*) from punctual.event"), "0");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,9 @@ rules!(
     scopes_are_kept_and_listed,
     what_was_sent_for_the_same_start_is_not_sent_again_and_a_move_makes_it_due_anew,
     what_a_person_cancelled_is_not_made_again,
+    what_is_brought_back_moves_with_its_event,
+    what_is_brought_back_is_withdrawn_where_its_offset_is_gone,
+    a_snoozed_reminder_gives_way_to_a_new_one_and_nothing_is_left_of_a_removed_event,
     people_who_are_no_longer_invited_hear_nothing_more,
     a_removed_event_withdraws,
     what_is_being_sent_is_left_and_looked_at_again,
@@ -300,6 +303,68 @@ async fn what_a_person_cancelled_is_not_made_again(desk: Desk) {
     assert_eq!(desk.status(first).await, ReminderStatus::Cancelled);
     assert_eq!(desk.claim(8000).await.to_send.len(), 0);
     assert_eq!(desk.claim(8100).await.to_send.len(), 1, "the other offset stays");
+}
+
+async fn what_is_brought_back_moves_with_its_event(desk: Desk) {
+    put(&desk, &game("game:1", 7200), 0).await;
+    let first = reminders(&desk, "game:1").await[0];
+    desk.change(first, Change::Cancel, 10).await;
+    put(&desk, &Event { message: "{title} at last".into(), ..game("game:1", 9000) }, 20).await;
+    desk.change(first, Change::Undo, 30).await;
+    assert!(!view(&desk, "game:1").await.is_planned, "what it wants now is looked at before anything is sent");
+    assert!(desk.claim(3600).await.to_send.is_empty(), "nothing is sent at the old instant");
+    plan(&desk, 3600).await;
+    assert_eq!(seconds(&desk, "game:1").await, [5400, 8100]);
+    assert_eq!(reminders(&desk, "game:1").await[0], first, "the same reminder");
+    let sent = desk.claim_one(5400).await;
+    assert_eq!((sent.reminder.id, sent.reminder.message.as_str()), (first, "Chess at last"));
+    // One whose event has stayed as it was is as it was.
+    let other = reminders(&desk, "game:1").await[1];
+    desk.change(other, Change::Cancel, 5500).await;
+    desk.change(other, Change::Undo, 5510).await;
+    plan(&desk, 5510).await;
+    assert_eq!(desk.states(other).await, [(StateKind::Scheduled, 8100)]);
+}
+
+async fn what_is_brought_back_is_withdrawn_where_its_offset_is_gone(desk: Desk) {
+    put(&desk, &game("game:1", 7200), 0).await;
+    let first = reminders(&desk, "game:1").await[0];
+    desk.change(first, Change::Cancel, 10).await;
+    put(&desk, &Event { offsets: read_list("offsets", &json!([15])).ok(), ..game("game:1", 7200) }, 20).await;
+    desk.change(first, Change::Undo, 30).await;
+    plan(&desk, 30).await;
+    assert_eq!(desk.status(first).await, ReminderStatus::Cancelled);
+    assert_eq!(seconds(&desk, "game:1").await, [6300]);
+    assert!(desk.claim(6299).await.to_send.is_empty());
+    // The event has it no more, so that it does not come back again; nor does one of an event that is gone.
+    desk.refused(first, Change::Undo, 40).await;
+    let left = reminders(&desk, "game:1").await[0];
+    desk.change(left, Change::Cancel, 50).await;
+    desk.store.remove_events(vec!["game:1".into()], None, by(60)).await.expect("the store works");
+    desk.refused(left, Change::Undo, 70).await;
+}
+
+async fn a_snoozed_reminder_gives_way_to_a_new_one_and_nothing_is_left_of_a_removed_event(desk: Desk) {
+    put(&desk, &game("game:1", 7200), 0).await;
+    let first = reminders(&desk, "game:1").await[0];
+    desk.deliver(3600).await;
+    desk.change(first, Change::Snooze { until: at(6000) }, 3610).await;
+    put(&desk, &game("game:1", 10_800), 3620).await;
+    assert_eq!(seconds(&desk, "game:1").await, [7200, 9900]);
+    assert!(desk.claim(7199).await.to_send.is_empty(), "what was put off is told at the new time");
+    let second = reminders(&desk, "game:1").await[0];
+    desk.change(second, Change::Snooze { until: at(8000) }, 7199).await;
+    // Nothing new lies ahead of a start that has passed: what its person has put off stays.
+    put(&desk, &game("game:1", 7000), 7199).await;
+    assert_eq!(desk.claim_one(8000).await.reminder.id, second);
+    put(&desk, &game("game:2", 20_000), 8000).await;
+    let third = reminders(&desk, "game:2").await[0];
+    desk.change(third, Change::Snooze { until: at(17_000) }, 8010).await;
+    put(&desk, &game("game:2", 30_000), 8020).await;
+    desk.store.remove_events(vec!["game:2".into()], None, by(8030)).await.expect("the store works");
+    assert_eq!(desk.status(third).await, ReminderStatus::Cancelled, "no reminder of it is left");
+    let left = desk.claim(40_000).await.to_send;
+    assert!(left.iter().all(|claimed| claimed.reminder.id == second), "{left:?}");
 }
 
 async fn people_who_are_no_longer_invited_hear_nothing_more(desk: Desk) {

@@ -25,6 +25,7 @@ rules!(
     a_run_leaves_its_entry_and_its_bad_rows,
     the_ledger_says_when_a_row_was_last_reminded_of,
     what_the_ledger_says_while_an_export_is_written_is_exported_again,
+    the_ledger_of_other_rows_goes_with_their_definition,
     a_watch_shows_its_present_and_its_last_run,
     what_is_forgotten_leaves_nothing,
     old_runs_and_ledger_rows_go,
@@ -74,7 +75,7 @@ fn intent(key: &str, reminder: u8) -> Intent {
     let (user, message, zone) = ("ann".to_owned(), "x".to_owned(), "UTC".to_owned());
     let draft = Draft { user, message, to: None, zone, at: at(10), metadata: serde_json::Map::new() };
     let (key, due, mark) = (Raw::Text(key.into()), Raw::Integer(7), Raw::Text("now".into()));
-    Intent { key, due, previous: None, mark, id: once(reminder, 10).id, draft }
+    Intent { rows: "one".into(), key, due, previous: None, mark, id: once(reminder, 10).id, draft }
 }
 
 fn finish(lease: RunLease) -> FinishRows {
@@ -104,6 +105,21 @@ fn end(lease: RunLease, state: RunState, now: i64) -> EndRun {
 async fn kinds(desk: &Desk) -> Vec<String> {
     let page = desk.journal(JournalQuery::new(Start::OLDEST, 100)).await;
     page.entries.into_iter().map(|entry| entry.kind).collect()
+}
+
+async fn the_ledger_of_other_rows_goes_with_their_definition(desk: Desk) {
+    let lease = running(&desk).await;
+    let row = LedgerRow { key: "t7".into(), due_at: at(100), n: 1, sent_at: at(11) };
+    desk.store.finish_rows(FinishRows { ledger: vec![row], ..finish(lease) }).await.expect("written");
+    let n_rows = async || desk.store.ledger_of("tasks", vec!["t7".into()]).await.expect("it is read").len();
+    // Another message and another time, of the same rows.
+    let said = r#"{"table":"one","message":"x"}"#;
+    let same = DefineWatch { definition: said.into(), ..definition("said in another way", 20) };
+    assert_eq!(desk.store.define_watch(same).await.expect("it is defined"), Defined::Replaced);
+    assert_eq!(n_rows().await, 1);
+    let keyed = DefineWatch { definition: r#"{"table":"one","key":"uid"}"#.into(), ..definition("keyed", 30) };
+    assert_eq!(desk.store.define_watch(keyed).await.expect("it is defined"), Defined::Replaced);
+    assert_eq!(n_rows().await, 0, "a key of the one says nothing of a key of the other");
 }
 
 async fn a_definition_replaces_the_one_of_its_name(desk: Desk) {

@@ -7,6 +7,7 @@ use punctual_core::change::Change;
 use punctual_core::clock::Clock;
 use punctual_core::event::Offset;
 use punctual_core::group::{Group, Mode};
+use punctual_core::feed::{EVERY, Feed, FeedKey, FeedKind, FeedSettings};
 use punctual_core::id::{OccurrenceId, SilenceId};
 use punctual_core::occurrence::{State, StateKind};
 use punctual_core::reminder::{Address, Reminder};
@@ -36,6 +37,9 @@ rules!(
     a_person_gets_their_own_and_nothing_else,
     an_import_that_comes_twice_is_one,
     a_person_who_is_erased_stands_nowhere,
+    a_name_is_also_erased_where_it_is_escaped,
+    what_could_not_be_read_of_a_rota_names_nobody_who_is_erased,
+    what_died_while_an_export_is_written_is_exported,
     a_reminder_that_is_to_come_is_not_removed,
 );
 
@@ -383,6 +387,55 @@ async fn a_person_who_is_erased_stands_nowhere(desk: Desk) {
     }
     let n_erased = after.iter().filter(|entry| entry.user.as_deref() == Some("erased")).count();
     assert!(n_erased >= 10, "{n_erased}");
+}
+
+async fn a_name_is_also_erased_where_it_is_escaped(desk: Desk) {
+    let path = Path::of_user("ann/x 50%").expect("a path");
+    let scope = Scope { path, offsets: Vec::new(), updated_at: at(1) };
+    desk.store.put_scope(scope, "ops".into()).await.expect("the store works");
+    assert_eq!(redact(&desk, "ann/x 50%").await, 1);
+    let entries = desk.journal(JournalQuery::new(Start::OLDEST, 10)).await.entries;
+    assert_eq!(entries[0].named("scope").as_deref(), Some("user:erased"));
+}
+
+async fn what_died_while_an_export_is_written_is_exported(desk: Desk) {
+    let dead = |address: &str, second: i64| DeadAddress {
+        address: Address::new("phone", address),
+        since: at(second),
+        reason: "gone".into(),
+    };
+    desk.store.mark_dead(dead("long ago", 10)).await.expect("the store works");
+    desk.create(&[&once(1, 9000)]).await;
+    let head = desk.store.place().await.expect("the store works");
+    let export =
+        |user| Export { after: Cursor::begin(Section::Changes), head, user, history: History::None, runs_max: 10 };
+    let died = async |user: Option<String>| -> Vec<String> {
+        let (lines, _) = exported(&desk, 9001, export(user)).await;
+        let dead = lines.into_iter().filter_map(|line| match line {
+            Line::DeadAddress(dead) => Some(dead.address.address),
+            _ => None,
+        });
+        dead.collect()
+    };
+    assert_eq!(died(None).await, [""; 0]);
+    let claimed = desk.claim_one(9000).await;
+    desk.settle(&claimed, failed(), 9000).await;
+    desk.store.mark_dead(dead("now", 9000)).await.expect("the store works");
+    assert_eq!(died(None).await, ["now"]);
+    assert_eq!(died(Some("ann".into())).await, [""; 0], "it is not ann's");
+}
+
+async fn what_could_not_be_read_of_a_rota_names_nobody_who_is_erased(desk: Desk) {
+    let key = FeedKey::of_group("duty");
+    let mut rota = Feed::new(key, "https://example.org/r.ics".into(), FeedSettings::default(), EVERY, at(0));
+    rota.problem = Some("ann's calendar is gone".into());
+    rota.problems = vec!["`ann and bob` names ann and bob".into(), "`joann` names no user".into()];
+    desk.store.put_feed(rota, "ops".into(), at(0)).await.expect("the store works");
+    assert!(redact(&desk, "ann").await > 0);
+    let kept = desk.store.feeds(FeedKind::Group, None, None, 10).await.expect("the store works").remove(0);
+    assert_eq!(kept.problem.as_deref(), Some("erased's calendar is gone"));
+    assert_eq!(kept.problems, ["`erased and bob` names erased and bob", "`joann` names no user"]);
+    assert_eq!(redact(&desk, "ann").await, 0);
 }
 
 async fn a_reminder_that_is_to_come_is_not_removed(desk: Desk) {

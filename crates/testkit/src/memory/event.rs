@@ -202,14 +202,18 @@ impl Tables {
     }
 
     pub(super) fn write_events(&mut self, writes: EventWrites) {
-        let EventWrites { new, put, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
+        let EventWrites { new, put, marked, stands, gone, unlinked, links, scopes, scopes_gone } = writes;
         for event in new.into_iter().chain(put) {
             let now = event.updated_at;
-            let (key, plan_at) = (event.key.clone(), Some(now));
-            let before = self.events.get(&key).filter(|before| !before.stands.planned);
-            let asked_at = before.and_then(|before| before.asked_at).or(Some(now));
-            let stands = Stands { key, removed: false, planned: false, plan_at, planned_until: None, error: None };
+            let before = self.events.get(&event.key);
+            let mut asked_at = before.and_then(|before| before.asked_at);
+            let (key, planned) = (event.key.clone(), before.is_none_or(|before| before.stands.planned));
+            let mut stands = Stands { key, removed: false, planned, plan_at: None, planned_until: None, error: None };
+            stands.mark(&mut asked_at, now);
             self.events.insert(event.key.clone(), Kept { event, stands, asked_at });
+        }
+        for marked in marked {
+            self.mark(marked.at, |event| event.key == marked.key);
         }
         for stands in stands {
             self.events.entry(stands.key.clone()).and_modify(|kept| kept.stands = stands);
@@ -228,10 +232,7 @@ impl Tables {
     pub(super) fn mark(&mut self, now: Timestamp, is_meant: impl Fn(&Event) -> bool) -> u64 {
         let mut n_marked = 0;
         for kept in self.events.values_mut().filter(|kept| !kept.stands.removed && is_meant(&kept.event)) {
-            if kept.stands.planned {
-                kept.asked_at = Some(now);
-            }
-            (kept.stands.planned, kept.stands.plan_at) = (false, Some(now));
+            kept.stands.mark(&mut kept.asked_at, now);
             n_marked += 1;
         }
         if n_marked > 0 {

@@ -1,6 +1,6 @@
 //! Standing queries over an application's own table, their runs and what they have reminded of.
 
-use punctual_core::decide::watch::{Going, Loaded, begun, defined, ended, finished, forgotten};
+use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten};
 use punctual_core::id::WatchRunId;
 use punctual_core::watch::{BadRow, Intent, LedgerRow, RunState, WatchRun};
 
@@ -31,7 +31,11 @@ struct KeptRun {
 
 impl Tables {
     fn define_watch(&mut self, new: DefineWatch) -> Done<Defined> {
-        let (what, writes) = defined(self.watch.watches.get(&new.name).map(|kept| kept.hash.as_str()), &new);
+        let kept = self.watch.watches.get(&new.name).map(|kept| (kept.hash.as_str(), kept.definition.as_str()));
+        let Definition { what, clears_ledger, writes } = defined(kept, &new);
+        if clears_ledger {
+            self.watch.ledger.retain(|(watch, _), _| *watch != new.name);
+        }
         if what != Defined::Same {
             let DefineWatch { name, hash, definition, next_at, now } = new;
             self.watch.watches.insert(name, Kept { hash, definition, defined_at: now, next_at });

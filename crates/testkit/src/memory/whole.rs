@@ -99,7 +99,9 @@ impl Wholes for MemoryStore {
                 let before = tables.watch.intents.len() + tables.slots.len();
                 tables.watch.intents.retain(|_, intent| intent.draft.user != user);
                 tables.slots.retain(|slot, _| slot.user != user);
-                before - tables.watch.intents.len() - tables.slots.len()
+                let rotas = tables.feeds.values_mut().filter_map(|(feed, _)| redact::feed(feed, user).then_some(()));
+                let rotas = rotas.count();
+                before - tables.watch.intents.len() - tables.slots.len() + rotas
             }
             Record::BadRows => {
                 tables.watch.bad.values_mut().filter_map(|bad| redact::bad_row(bad, user).then_some(())).count()

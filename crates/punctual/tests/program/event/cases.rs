@@ -241,6 +241,7 @@ fn offsets(cases: &mut Vec<Case>) {
         json!([{}]),
         json!([{ "after": "end" }]),
         json!([{ "after": "end", "by": 10 }]),
+        json!([{ "before": "start", "by": "10" }]),
         json!([{ "after": "middle", "by": "1m" }]),
         json!([{ "after": "end", "before": "start", "by": "1m" }]),
         json!([{ "after": "start", "by": "1m", "x": 1 }]),

@@ -135,9 +135,7 @@ begin
   if before.key is not null and e is not distinct from before then
     return false;
   end if;
-  e.planned := false;
-  e.plan_at := r.created_at;
-  e.asked_at := case when before.planned is false then coalesce(before.asked_at, r.created_at) else r.created_at end;
+  e := punctual.marked(e, r.created_at);
   e.planned_until := null;
   e.error := null;
   e.created_at := coalesce(before.created_at, r.created_at);

@@ -51,9 +51,9 @@ begin
   -- It is named by the series as it is now.
   e.repeats := punctual.compact(e.repeats::jsonb || jsonb_build_object('instances', others, 'unchecked', true,
     'named', coalesce(e.repeats::jsonb -> 'named', '[]') || to_jsonb(name)));
-  update punctual.event v set repeats = e.repeats,
-    planned = false, plan_at = clock_timestamp(), updated_at = clock_timestamp(), error = null,
-    asked_at = case when e.planned then clock_timestamp() else coalesce(e.asked_at, clock_timestamp()) end where v.key = e.key;
+  e := punctual.marked(e, clock_timestamp());
+  update punctual.event v set repeats = e.repeats, planned = e.planned, plan_at = e.plan_at, asked_at = e.asked_at,
+    updated_at = e.plan_at, error = null where v.key = e.key;
   perform punctual.event_changed(e.key, json_build_object('event', e.key, 'starts_at', punctual.instant_text(e.starts_at), 'instance', name));
   return true;
 end $$;

@@ -13,8 +13,9 @@ begin
   elsif e.source is not null then
     perform punctual.refuse('key', format('`%s` follows the calendar %s', e.key, e.source), 'Remove it there.');
   end if;
-  update punctual.event v set removed = true, planned = false, plan_at = clock_timestamp(), updated_at = clock_timestamp(),
-    asked_at = case when e.planned then clock_timestamp() else coalesce(e.asked_at, clock_timestamp()) end where v.key = e.key;
+  e := punctual.marked(e, clock_timestamp());
+  update punctual.event v set removed = true, planned = e.planned, plan_at = e.plan_at, asked_at = e.asked_at,
+    updated_at = e.plan_at where v.key = e.key;
   perform punctual.event_changed(e.key, json_build_object('event', e.key, 'deleted', true));
   return true;
 end $$;

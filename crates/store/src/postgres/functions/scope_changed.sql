@@ -5,9 +5,9 @@ declare
   n_marked integer;
 begin
   -- `0` follows `/`.
-  update punctual.event v set planned = false, plan_at = clock_timestamp(),
-      asked_at = case when v.planned then clock_timestamp() else coalesce(v.asked_at, clock_timestamp()) end
-    where v.offsets is null and (v.scope = path or v.scope > path || '/' and v.scope < path || '0');
+  update punctual.event v
+    set (planned, plan_at, asked_at) = (select m.planned, m.plan_at, m.asked_at from punctual.marked(v, clock_timestamp()) as m)
+    where not v.removed and v.offsets is null and (v.scope = path or v.scope > path || '/' and v.scope < path || '0');
   get diagnostics n_marked = row_count;
   with header as (insert into punctual.journal_write (n) values (1) returning write)
   insert into punctual.journal (write, item, at, kind, actor, via, data)
