@@ -162,7 +162,7 @@ fn a_press_is_recorded_and_the_message_shows_it() {
     let told = world.press(0, Verb::Ack, "ann");
     assert!(is_answered(&told, Verb::Ack), "{told:?}");
     let [answer] = world.answers(&reminder).try_into().unwrap();
-    assert_eq!((answer.kind, answer.user.as_deref(), answer.actor.as_str()), ("ack", Some("ann"), "channel:chat"));
+    assert_eq!((answer.verb, answer.user.as_deref(), answer.actor.as_str()), (Verb::Ack, Some("ann"), "channel:chat"));
     assert_eq!((answer.said.channel.as_deref(), answer.said.name.as_deref()), (Some("chat"), Some("ANN")));
     assert_eq!(world.shown(0), Some((End::Done, Some("ANN".into()))));
     assert_eq!(world.chat.n_unconfirmed(), 0);

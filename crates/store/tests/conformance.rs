@@ -175,7 +175,7 @@ fn each_rule_on_postgres_tables(servers: &Shared) -> Vec<Trial> {
 /// A statement with the names that a store has for its tables.
 fn named(sql: &str, user: &str, schema: &str) -> String {
     let mut named = sql.replace("{user}", &format!("{schema}{user}"));
-    for table in ["reminder", "occurrence"] {
+    for table in ["reminder", "occurrence", "response"] {
         named = named.replace(&format!("{{{table}}}"), &format!("{schema}{table}"));
     }
     named

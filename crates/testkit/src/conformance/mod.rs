@@ -30,7 +30,7 @@ impl Rule {
     }
 }
 
-/// Runs one statement on the tables of a store, in which `{user}`, `{reminder}` and `{occurrence}` stand for their names; returns the
+/// Runs one statement on the tables of a store, in which `{user}`, `{reminder}`, `{occurrence}` and `{response}` stand for their names; returns the
 /// first column of its rows.
 pub type Sql = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
 
