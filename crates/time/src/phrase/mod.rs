@@ -31,6 +31,7 @@ mod stretch;
 mod table;
 mod token;
 mod understand;
+mod unsaid;
 mod when;
 mod whole;
 
@@ -227,7 +228,9 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
     let hangs = left::hangs(&mut grammar, language, &phrases);
     phrases.retain(|phrase| {
         let is_in = |hang: &left::Hang| (hang.from..hang.to).contains(&phrase.from);
-        let is_its = |hang: &left::Hang| left::is_length(phrase) || (hang.part.is_some() && left::is_part_only(phrase));
+        let is_its = |hang: &left::Hang| {
+            left::is_length(phrase) || left::is_ago(phrase) || (hang.part.is_some() && left::is_part_only(phrase))
+        };
         !hangs.iter().any(|hang| is_in(hang) && is_its(hang))
     });
     let here = Here::new(now, zone.rules(), language, habits);
@@ -263,6 +266,10 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         suggestion: suggestion.map(Box::new),
         slips: Vec::new(),
     };
+    if unsaid::has_no_date(&mut grammar, language, asked, &used) {
+        return refused(Why::of("no such date"), None);
+    }
+    let is_recurring = matches!(meaning, Ok(Meaning::Recurring(_)));
     match (doubt, meaning) {
         (Some(why), _) => refused(why, None),
         (None, Err(why)) => refused(understand::better_reason(&mut grammar, language, why), None),
@@ -277,6 +284,8 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
                 is_complete,
                 has_day,
                 is_once,
+                is_series: is_recurring,
+                is_length,
             };
             if let Some((from, to)) = left.unread() {
                 // Three times a day for a week: the hours are missing, and nobody means in a week.

@@ -20,6 +20,11 @@ const ANCHOR_STEPS_MAX: u64 = 20_000;
 
 /// The schedule that a recurring plan asks for. `text` is kept with it.
 pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str, steps: &Steps) -> Result<Schedule, Why> {
+    // Every two hours, a day before: of what?
+    let is_small = plan.every.is_some_and(|(_, unit)| unit < Unit::Day);
+    if is_small && (plan.when.shift.is_some() || plan.when.then.is_some()) {
+        return Err(Why::of("hours on days"));
+    }
     if let Some(rules) = within_hours(plan)? {
         let is_bounded = plan.hours.is_some();
         let mut bounds = plan.clone();
@@ -236,9 +241,11 @@ fn simple(rule: &Recurrence) -> Option<Rule> {
 
 /// One rule for each time of day; those that share their minutes share a rule.
 fn recurrences(plan: &Plan, here: &Here) -> Result<Vec<Recurrence>, Why> {
-    let dates = dates(plan, here)?;
+    let (seconds, days) = moved_by(&plan.when)?;
+    let dates = moved_dates(dates(plan, here)?, days)?;
     let mut rules: Vec<Recurrence> = Vec::new();
     for time in times(plan, here)? {
+        let time = moved_time(time, seconds)?;
         let rule = dates.clone().at(time);
         // `the last working day at 8 and 20` is two rules: each has its own last.
         let joins = |known: &&mut Recurrence| {
@@ -275,6 +282,57 @@ fn times(plan: &Plan, here: &Here) -> Result<Vec<Time>, Why> {
         times.iter().find(|time: &&TimeOfDay| time.is_awake()).or(times.first()).map(|time| time.time())
     };
     Ok(clocks.iter().filter_map(awake).collect())
+}
+
+/// By how many seconds and days a series is moved: `every monday an hour before 6pm`.
+fn moved_by(when: &When) -> Result<(i64, i32), Why> {
+    let dur = match (when.shift, when.then) {
+        (None, None) => return Ok((0, 0)),
+        (Some(dur), None) | (None, Some(dur)) => dur,
+        (Some(_), Some(_)) => return Err(Why::of("only days")),
+    };
+    if dur.months != 0 || dur.workdays != 0 || (dur.days != 0 && dur.seconds != 0) {
+        return Err(Why::of("only days"));
+    }
+    // An hour before something that has no time of day.
+    if dur.seconds != 0 && when.clocks.is_empty() {
+        return Err(Why::of("before what"));
+    }
+    Ok((dur.seconds, dur.days))
+}
+
+/// A time of day so many seconds later, on the same day.
+fn moved_time(time: Time, seconds: i64) -> Result<Time, Why> {
+    time.checked_add(SignedDuration::from_secs(seconds)).map_err(|_| Why::of("which weekday"))
+}
+
+/// The same rule so many days later, where that is a rule as well: a day before the first Monday is in one month or in the other.
+fn moved_dates(rule: Recurrence, days: i32) -> Result<Recurrence, Why> {
+    let unclear = || Why::of("which weekday");
+    if days == 0 {
+        return Ok(rule);
+    }
+    let is_plain = rule.by_set_pos.is_empty() && rule.by_year_day.is_empty() && rule.by_week_no.is_empty();
+    let is_each = rule.interval == 1 && rule.by_month.is_empty();
+    match rule.freq {
+        _ if !is_plain => Err(unclear()),
+        Freq::Daily if is_each && rule.by_day.is_empty() => Ok(rule),
+        Freq::Weekly if is_each && rule.by_day.iter().all(|day| *day == NthDay::each(day.day)) => {
+            let by_day = rule.by_day.iter().map(|day| NthDay::each(day.day.wrapping_add(days))).collect();
+            Ok(Recurrence { by_day, ..rule })
+        }
+        Freq::Monthly | Freq::Yearly if rule.by_day.is_empty() && !rule.by_month_day.is_empty() => {
+            let moved = |day: &i8| {
+                let moved = i32::from(*day) + days;
+                let fits = (1..=28).contains(day) && (1..=28).contains(&moved)
+                    || (-28..0).contains(day) && (-28..0).contains(&moved);
+                i8::try_from(moved).ok().filter(|_| fits).ok_or_else(unclear)
+            };
+            let by_month_day = rule.by_month_day.iter().map(moved).collect::<Result<Vec<_>, _>>()?;
+            Ok(Recurrence { by_month_day, ..rule })
+        }
+        _ => Err(unclear()),
+    }
 }
 
 /// The days on which it comes, as a rule without a time.
@@ -357,7 +415,20 @@ fn with_cal(rule: Recurrence, cal: Cal) -> Recurrence {
     Recurrence { by_month: cal.month.map(|month| month as i8).into_iter().collect(), ..rule }
 }
 
+/// The months in which something comes every so many months from a month on: every 6 months on May 15 is in May and November.
+fn in_months(rule: Recurrence, when: &When) -> Result<Recurrence, Why> {
+    let Some(month) = when.cal.month else {
+        return Ok(rule);
+    };
+    let step = i8::try_from(rule.interval).ok().filter(|n| (2..=12).contains(n) && 12 % n == 0);
+    let step = step.ok_or_else(|| Why::of("no interval"))?;
+    let mut by_month: Vec<i8> = (0..12 / step).map(|n| (month as i8 - 1 + n * step) % 12 + 1).collect();
+    by_month.sort_unstable();
+    Ok(Recurrence { interval: 1, by_month, ..rule })
+}
+
 fn monthly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why> {
+    let rule = in_months(rule, when)?;
     if let Some(rule) = with_nths(&rule, when)? {
         return Ok(rule);
     }
@@ -373,6 +444,9 @@ fn monthly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why
         return Ok(Recurrence { by_month_day: vec![-1], ..rule });
     }
     if when.edge == Some(-1) {
+        return Ok(Recurrence { by_month_day: vec![1], ..rule });
+    }
+    if when.cal.month.is_some() {
         return Ok(Recurrence { by_month_day: vec![1], ..rule });
     }
     Ok(on_day_of_month(rule, today.day()))
