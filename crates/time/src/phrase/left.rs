@@ -7,6 +7,7 @@ use super::grammar::{Grammar, Match};
 use super::language::Language;
 use super::table::{Class, Symbol};
 use super::token::Kind;
+use super::understand::is_past;
 
 /// Tokens from one to before another.
 pub(super) type Range = (usize, usize);
@@ -108,7 +109,9 @@ impl Left<'_, '_> {
         for (_, end) in self.used {
             // In the Lisbon time zone.
             let n_leading = (*end..end + 2).take_while(|at| is_class(*at, self.language.zone_in)).count();
-            let to = &(end + n_leading);
+            // At 9 (Tokyo time).
+            let is_bracket = self.is_sign(*end, '(') && !self.is_sign(end + 2, ')');
+            let to = &(end + n_leading + usize::from(is_bracket));
             // Hora de Londres.
             let of = (*to..to + 2).rev().find(|at| self.is_name(at + 1) && self.grammar.is_word(*at));
             if let Some(of) = of.filter(|_| is_class(*to, self.language.zone_of)) {
@@ -191,7 +194,9 @@ impl Left<'_, '_> {
     fn phrase(&self) -> Option<Range> {
         let is_unread = |phrase: &&Phrase| {
             let range = (phrase.from, phrase.to);
-            let is_its = phrase.is_owner && self.is_complete;
+            // At six, tomorrow's agenda; but tomorrow's meeting at six may be the meeting's six.
+            let is_after = self.used.first().is_some_and(|(from, _)| *from < phrase.from);
+            let is_its = phrase.is_owner && self.is_complete && (is_after || is_past(&phrase.plan));
             !self.is_used(phrase.from)
                 && !is_length(phrase)
                 && !self.is_quoted(range)
@@ -229,6 +234,11 @@ impl Left<'_, '_> {
                 && let Some(end) = self.ends(self.language.open, after).into_iter().max()
             {
                 return Some((after, (end + 1).min(self.grammar.len())));
+            }
+            // Every two hours and a quarter of an hour.
+            let is_more = |phrase: &Phrase| is_length(phrase) && phrase.from == to + 1;
+            if self.is_join(to) && self.phrases.iter().any(is_more) {
+                return Some((to, to + 2));
             }
             if self.is_number(after) && self.counts_nothing(after) {
                 return Some((after, after + 1));

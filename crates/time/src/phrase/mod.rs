@@ -257,7 +257,11 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
     }
     let used = rest::with_tails(&mut grammar, language, used);
     let is_length = matches!(meaning, Ok(Meaning::Duration { .. }));
-    let doubt = understand::doubt(&mut grammar, language, is_length, &used);
+    let is_used = |at: usize| used.iter().any(|(from, to)| (*from..*to).contains(&at));
+    let lasts =
+        |phrase: &find::Phrase| phrase.plan.length.is_some() && !phrase.plan.is_recurring() && is_used(phrase.from);
+    let has_length = is_length || phrases.iter().any(lasts);
+    let doubt = understand::doubt(&mut grammar, language, has_length, &used);
     let refused = |why: Why, suggestion: Option<Meaning>| Parsed {
         meaning: Meaning::None { reason: language.says(&why) },
         rest: text.trim().to_owned(),
@@ -270,6 +274,9 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         return refused(Why::of("no such date"), None);
     }
     let is_recurring = matches!(meaning, Ok(Meaning::Recurring(_)));
+    if is_recurring && unsaid::has_hours(&mut grammar, language, &phrases, &used) {
+        return refused(Why::of("no hours"), None);
+    }
     match (doubt, meaning) {
         (Some(why), _) => refused(why, None),
         (None, Err(why)) => refused(understand::better_reason(&mut grammar, language, why), None),

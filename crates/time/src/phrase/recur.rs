@@ -424,6 +424,16 @@ fn in_months(rule: Recurrence, when: &When) -> Result<Recurrence, Why> {
     let step = step.ok_or_else(|| Why::of("no interval"))?;
     let mut by_month: Vec<i8> = (0..12 / step).map(|n| (month as i8 - 1 + n * step) % 12 + 1).collect();
     by_month.sort_unstable();
+    // A thirty-first in every fourth month is not in each of them.
+    let length = |month: &i8| match month {
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    let last = by_month.iter().map(length).min().unwrap_or(28);
+    if when.cal.day.iter().chain(when.more_days.iter()).any(|day| *day > last) {
+        return Err(Why::of("no such day"));
+    }
     Ok(Recurrence { interval: 1, by_month, ..rule })
 }
 

@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::range::{length, months, stretch, weekdays};
 use super::resolve::{Here, Why};
 use super::token::Tokens;
+use super::when::When;
 use super::whole::whole;
 use super::{Grain, Meaning, recur};
 use crate::steps::Steps;
@@ -289,6 +290,11 @@ impl Understanding<'_> {
             return Ok(Meaning::Recurring(Box::new(schedule)));
         }
         if let Some(to) = &plan.to {
+            // Monday to Friday from 9 to 17 is no stretch of one day.
+            let is_days = |when: &When| matches!(when.days, Some((_, Which::Range)));
+            if is_days(&plan.when) || is_days(to) {
+                return Err(Why::about("together", self.said(used)));
+            }
             if let Some(first) = plan.when.cal.month.filter(|_| plan.is_range() && plan.when.cal.day.is_none()) {
                 return months(first, plan.when.cal.year, to, self.here);
             }
@@ -385,7 +391,7 @@ fn share_half(plan: &mut Plan) -> Option<Plan> {
 }
 
 /// Whether a plan names a day that is over, on which nobody is reminded.
-fn is_past(plan: &Plan) -> bool {
+pub(super) fn is_past(plan: &Plan) -> bool {
     let when = &plan.when;
     when.rel.is_some_and(|rel| rel < 0)
         || when.period.is_some_and(|(_, rel)| rel < 0)

@@ -1,5 +1,7 @@
 //! What a text makes its time depend on and does not say: a condition, the length of a `before`, a day that there is not.
 
+use super::atom::Unit;
+use super::find::Phrase;
 use super::grammar::Grammar;
 use super::language::Language;
 use super::left::{Left, Range};
@@ -33,7 +35,9 @@ impl Left<'_, '_> {
                 if self.grammar.has_class(at, before) {
                     // Vor dem Kino is a place as well, unless it leads.
                     let is_led = at == self.asked || self.is_used(at - 1);
-                    let is_time = is_led || !self.language.has_capital_nouns;
+                    let is_event =
+                        |at: usize| self.language.event.is_some_and(|event| self.grammar.has_class(at, event));
+                    let is_time = is_led || !self.language.has_capital_nouns || (at..*from).any(is_event);
                     if nouns > 0 && is_time {
                         return Some((at, *from));
                     }
@@ -77,24 +81,28 @@ impl Left<'_, '_> {
     /// What a series depends on, and no schedule knows: `every monday unless it rains`.
     pub(super) fn condition(&mut self) -> Option<Range> {
         const WORDS_MAX: usize = 4;
-        if !self.is_series {
-            return None;
-        }
         for index in 0..self.used.len() {
             let (from, to) = self.used[index];
+            // Some Monday is no Monday that anybody knows.
+            let is_day = |phrase: &Phrase| phrase.from == from && phrase.plan.when.days.is_some();
+            let is_weekday = self.is_series || self.phrases.iter().any(is_day);
             for at in from.saturating_sub(WORDS_MAX).max(self.asked)..from {
-                let is_open = !self.is_used(at) && !self.is_quoted((at, from));
+                let is_open = is_weekday && !self.is_used(at) && !self.is_quoted((at, from));
                 if is_open && self.ends(self.language.condition_before, at).contains(&from) {
                     return Some((at, from));
                 }
             }
             let after = if self.is_sign(to, ',') { to + 1 } else { to };
-            if after < self.grammar.len()
+            if self.is_series
+                && after < self.grammar.len()
                 && !self.is_used(after)
                 && let Some(end) = self.ends(self.language.condition_after, after).into_iter().max()
             {
                 return Some((after, end));
             }
+        }
+        if !self.is_series {
+            return None;
         }
         for at in self.asked..self.grammar.len() {
             if self.is_used(at) || self.grammar.is_masked(at) || self.is_quoted((at, at + 1)) {
@@ -138,4 +146,13 @@ pub(super) fn has_no_date(grammar: &mut Grammar<'_>, language: &Language, asked:
         }
     }
     false
+}
+
+/// Whether a series of days is said to go from one hour to another: `de lunes a viernes de 9 a 17`.
+pub(super) fn has_hours(grammar: &mut Grammar<'_>, language: &Language, phrases: &[Phrase], used: &[Range]) -> bool {
+    let is_small = |phrase: &Phrase| phrase.plan.every.is_some_and(|(_, unit)| unit < Unit::Day);
+    let Some(range) = language.hours_range.filter(|_| !phrases.iter().any(is_small)) else {
+        return false;
+    };
+    used.iter().any(|(from, to)| (*from..*to).any(|at| !grammar.find(range, at).is_empty()))
 }
