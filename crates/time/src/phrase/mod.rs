@@ -21,6 +21,7 @@ mod language;
 mod left;
 mod list;
 mod mask;
+mod moved;
 mod plan;
 mod range;
 mod reason;
