@@ -207,9 +207,9 @@ fn a_refusal_is_said_in_the_language_of_the_text_and_offers_what_is_likely() {
         ("понедељак 10. март 2026.", Lang::SrCyrl, "дан у недељи се не слаже: то је уто 10. марта 2026."),
         ("uto 11.3.2026", Lang::Bs, "dan u sedmici se ne slaže: to je sri 11. marta 2026."),
         (
-            "mañana a las 9 hora de Londres",
+            "mañana a las 9 hora de Lisboa",
             Lang::Es,
-            "no se entiende «hora de Londres»; ¿quizás miércoles 11 de marzo de 2026 a las 09:00, Europe/Berlin?",
+            "no se entiende «hora de Lisboa»; ¿quizás miércoles 11 de marzo de 2026 a las 09:00, Europe/Berlin?",
         ),
         ("le 31 février", Lang::Fr, "cette date n'existe pas"),
         ("svaki dan od 9 do 17", Lang::Hr, "nedostaju sati; reci i njih, na primjer `svaki dan u 8 i u 20`"),

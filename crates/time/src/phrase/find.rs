@@ -39,6 +39,10 @@ pub(super) struct Phrase {
     pub(super) is_adjective: bool,
     /// Whether it is a time of day between an article and a noun: `the 8 o'clock news`.
     pub(super) is_determined: bool,
+    /// Whether something is said to be its own: `tomorrow's agenda`.
+    pub(super) is_owner: bool,
+    /// Whether it may say whose the thing before it is: `the agenda of tomorrow`.
+    pub(super) is_of: bool,
 }
 
 /// The symbols of the grammar that phrases are made of.
@@ -62,6 +66,8 @@ pub(super) struct Symbols {
     pub(super) article: Class,
     /// Words that join a time to the thing to be done.
     pub(super) link: Option<Symbol>,
+    /// The class of words after which it follows whose something is.
+    pub(super) of: Option<Class>,
 }
 
 /// All phrases of a text, from left to right.
@@ -188,7 +194,20 @@ impl Search {
                 let has_article =
                     self.is_determined(grammar, from + 1) || (from > 0 && self.is_determined(grammar, from));
                 let is_determined = is_clock && has_article && grammar.is_word(to);
-                self.best = Some(Phrase { is_topic, topic, is_adjective, is_determined, from, to, atoms, plan });
+                let is_owner = grammar.tokens.list[to - 1].is_owner && grammar.is_word(to);
+                let is_of = self.is_of(grammar, from);
+                self.best = Some(Phrase {
+                    is_topic,
+                    topic,
+                    is_adjective,
+                    is_determined,
+                    is_owner,
+                    is_of,
+                    from,
+                    to,
+                    atoms,
+                    plan,
+                });
             }
             self.extend(grammar, &next, from, found.end);
             self.atoms.pop();
@@ -198,6 +217,13 @@ impl Search {
     /// Whether an article or its like stands before a token.
     fn is_determined(&self, grammar: &Grammar<'_>, from: usize) -> bool {
         self.symbols.determiner.is_some_and(|determiner| grammar.has_class(from - 1, determiner))
+    }
+
+    /// Whether a word such as `of` leads it that stands right after another word.
+    fn is_of(&self, grammar: &Grammar<'_>, from: usize) -> bool {
+        let is_of = |at: usize| self.symbols.of.is_some_and(|of| grammar.has_class(at, of));
+        let of = if is_of(from) { Some(from) } else { from.checked_sub(1).filter(|at| is_of(*at)) };
+        of.and_then(|at| at.checked_sub(1)).is_some_and(|noun| grammar.is_word(noun))
     }
 
     /// The word a few words before that says what a reminder is about.

@@ -33,6 +33,29 @@ pub(super) struct Language {
     pub(super) tail: Option<Symbol>,
     /// A date that there is not.
     pub(super) bad_date: Option<Symbol>,
+    /// Numbers that were meant as a date and are none, and those that are none unless they count what follows: 31/04, the 32nd.
+    pub(super) no_date: Option<Symbol>,
+    pub(super) no_day: Option<Symbol>,
+    /// From one hour to another, which a series of days does not have: `de 9 a 17`.
+    pub(super) hours_range: Option<Symbol>,
+    /// Words after which a length says how long something takes: the film lasts two hours.
+    pub(super) lasts: Option<Symbol>,
+    /// The half of the day, after a number that was read without it: 5 30 pm.
+    pub(super) half_word: Option<Symbol>,
+    /// Words that make a series depend on something that no schedule knows: `unless it rains`.
+    pub(super) condition: Option<Symbol>,
+    /// Words that do so only right after a time and right before it: `every monday if …`, `most mondays`.
+    pub(super) condition_after: Option<Symbol>,
+    pub(super) condition_before: Option<Symbol>,
+    /// The class of `before`, and whether it is also a word for a place, as `vor dem Haus` is.
+    pub(super) before_word: Option<Class>,
+    /// The class of things that have a time rather than a place: `vor dem Essen`.
+    pub(super) event: Option<Class>,
+    /// The class of words that can lead to the time of a place: in Lisbon time.
+    pub(super) zone_in: Option<Class>,
+    /// The classes of the word for hours after which minutes follow, and of what people count: um 18 Uhr 30 Leute.
+    pub(super) clock_word: Option<Class>,
+    pub(super) counted: Option<Class>,
     /// Words after a day that say when on it, in a way that nobody can tell: `before dinner`.
     pub(super) open: Option<Symbol>,
     /// Words that ask to be woken.
@@ -120,6 +143,7 @@ impl Language {
             determiner: table.find_class("DET"),
             article: class("A"),
             link: table.find_symbol("link"),
+            of: table.find_class("OF"),
         };
         let (ask, link) = (table.find_symbol("ask"), table.find_symbol("link"));
         let is_next_coming = table.setting("next weekday", "coming") == "coming";
@@ -140,6 +164,19 @@ impl Language {
             after: table.find_symbol("after"),
             tail: table.find_symbol("closing"),
             bad_date: table.find_symbol("baddate"),
+            no_date: table.find_symbol("nodate"),
+            no_day: table.find_symbol("nosuchday"),
+            hours_range: table.find_symbol("hoursrange"),
+            lasts: table.find_symbol("lasts"),
+            half_word: table.find_symbol("halfword"),
+            condition: table.find_symbol("condition"),
+            condition_after: table.find_symbol("conditionafter"),
+            condition_before: table.find_symbol("conditionbefore"),
+            before_word: table.find_class("BEFOREWORD"),
+            event: table.find_class("EVENT"),
+            zone_in: table.find_class("ZONEIN"),
+            clock_word: table.find_class("CLOCKWORD"),
+            counted: table.find_class("COUNTED"),
             open: table.find_symbol("open"),
             wake: table.find_symbol("wake"),
             every: table.find_class("EVERYWORD").or_else(|| table.find_class("EVERY")),

@@ -7,9 +7,10 @@ use super::grammar::{Grammar, Match};
 use super::language::Language;
 use super::table::{Class, Symbol};
 use super::token::Kind;
+use super::understand::is_past;
 
 /// Tokens from one to before another.
-type Range = (usize, usize);
+pub(super) type Range = (usize, usize);
 
 /// So long before or after something that is named apart from it: the `1 hour before` of `1 hour before my flight at 18:40`.
 #[derive(Debug, Clone, Copy)]
@@ -28,22 +29,26 @@ pub(super) fn hangs(grammar: &mut Grammar<'_>, language: &Language, phrases: &[P
     };
     let mut hangs = Vec::new();
     let mut at = 0;
+    let is_timed = phrases.iter().any(|phrase| !phrase.plan.when.clocks.is_empty());
     while at < grammar.len() {
         let is_here = |phrase: &&Phrase| (phrase.from..phrase.to).contains(&at);
         let phrase = phrases.iter().find(|phrase| !is_length(phrase) && is_here(phrase));
-        let found = grammar.find(symbol, at).map(|index| grammar.get(index)).max_by_key(|found| found.end);
+        // The longest is the first.
+        let found = grammar.find(symbol, at).next().map(|index| grammar.get(index));
         // `am Abend vor der Reise am Freitag`: the evening is that of the day before.
         let is_part = matches!(found, Some(Match { value: Value::Atom(Atom::PartBeside { .. }), .. }));
         let is_dated = |end: usize| phrases.iter().any(|phrase| phrase.from >= end && phrase.plan.when.has_day());
         let found = found.filter(|found| !is_part || is_dated(found.end));
         if let Some(phrase) = phrase
             && !(found.is_some() && is_part && is_part_only(phrase))
+            && !(is_timed && found.is_some_and(|found| found.end == phrase.to) && is_ago(phrase))
         {
             at = phrase.to;
             continue;
         }
         match found.map(|found| (found.end, found.value)) {
             Some((to, Value::Atom(Atom::Then(dur)))) => {
+                let to = closed(grammar, language, to);
                 hangs.push(Hang { from: at, to, dur, part: None });
                 at = to;
             }
@@ -56,6 +61,13 @@ pub(super) fn hangs(grammar: &mut Grammar<'_>, language: &Language, phrases: &[P
         }
     }
     hangs
+}
+
+/// Where a text ends, if only words that close it follow: the `Bescheid` of `sag mir 25 Minuten vorher Bescheid`.
+fn closed(grammar: &mut Grammar<'_>, language: &Language, to: usize) -> usize {
+    let closing = language.tail.map_or(0..0, |tail| grammar.find(tail, to));
+    let end = closing.map(|index| grammar.get(index).end).max();
+    end.filter(|end| (*end..grammar.len()).all(|at| !grammar.is_word(at))).unwrap_or(to)
 }
 
 /// A text whose meaning was found, and what the search left.
@@ -74,35 +86,60 @@ pub(super) struct Left<'a, 'g> {
     pub(super) has_day: bool,
     /// Whether its day comes only once, so that an `every` is that of something else: check every room tomorrow.
     pub(super) is_once: bool,
+    /// Whether it comes again and again, and whether it is a length and nothing else.
+    pub(super) is_series: bool,
+    pub(super) is_length: bool,
 }
 
 impl Left<'_, '_> {
     /// The words that say something about time and were not read.
     pub(super) fn unread(&mut self) -> Option<Range> {
         let left = self.phrase().or_else(|| self.beside()).or_else(|| self.looks_like_time());
-        left.or_else(|| self.place()).or_else(|| self.every()).or_else(|| self.numbered())
+        let left = left.or_else(|| self.place()).or_else(|| self.every()).or_else(|| self.numbered());
+        left.or_else(|| self.bare_before())
+            .or_else(|| self.counted())
+            .or_else(|| self.condition())
+            .or_else(|| self.lasts())
     }
 
     /// The time of a place, right after a clock: `5pm Tokyo time`, `20 Uhr New Yorker Zeit`.
     fn place(&self) -> Option<Range> {
         const NAME_WORDS_MAX: usize = 3;
         let is_class = |at: usize, class: Option<Class>| class.is_some_and(|class| self.grammar.has_class(at, class));
-        for (_, to) in self.used {
+        for (_, end) in self.used {
+            // In the Lisbon time zone.
+            let n_leading = (*end..end + 2).take_while(|at| is_class(*at, self.language.zone_in)).count();
+            // At 9 (Tokyo time).
+            let is_bracket = self.is_sign(*end, '(') && !self.is_sign(end + 2, ')');
+            let to = &(end + n_leading + usize::from(is_bracket));
             // Hora de Londres.
             let of = (*to..to + 2).rev().find(|at| self.is_name(at + 1) && self.grammar.is_word(*at));
             if let Some(of) = of.filter(|_| is_class(*to, self.language.zone_of)) {
-                return Some((*to, of + 2));
+                return Some((*end, of + 2));
+            }
+            // Tomorrow at 9 (Lisbon).
+            if self.is_sign(*to, '(') && self.is_name(to + 1) && self.is_sign(to + 2, ')') && self.is_city(to + 1) {
+                return Some((*to, to + 3));
             }
             // After `po` the name of the place may be small: po londonskom vremenu.
             let is_led = is_class(*to, self.language.zone_lead);
             let is_name = |at: usize| self.is_name(at) || (is_led && self.grammar.is_word(at));
             for n in 1..=NAME_WORDS_MAX {
                 if is_class(to + n, self.language.zone_word) && (*to..to + n).all(is_name) {
-                    return Some((*to, to + n + 1));
+                    return Some((*end, to + n + 1));
                 }
             }
         }
         None
+    }
+
+    /// Whether a word is the name of a city that has a time zone of its own.
+    fn is_city(&self, at: usize) -> bool {
+        let token = self.grammar.tokens.list[at];
+        let name = &self.text[token.start..token.end];
+        jiff::tz::db()
+            .available()
+            .any(|zone| zone.as_str().rsplit_once('/').is_some_and(|(_, city)| city.eq_ignore_ascii_case(name)))
     }
 
     /// An `every` near what was read: `every even week on Monday` is not one Monday.
@@ -157,10 +194,14 @@ impl Left<'_, '_> {
     fn phrase(&self) -> Option<Range> {
         let is_unread = |phrase: &&Phrase| {
             let range = (phrase.from, phrase.to);
+            // At six, tomorrow's agenda; but tomorrow's meeting at six may be the meeting's six.
+            let is_after = self.used.first().is_some_and(|(from, _)| *from < phrase.from);
+            let is_its = phrase.is_owner && self.is_complete && (is_after || is_past(&phrase.plan));
             !self.is_used(phrase.from)
                 && !is_length(phrase)
                 && !self.is_quoted(range)
                 && !phrase.is_adjective
+                && !is_its
                 && !self.is_of_noun(range)
                 && !self.is_purpose(phrase)
         };
@@ -193,6 +234,11 @@ impl Left<'_, '_> {
                 && let Some(end) = self.ends(self.language.open, after).into_iter().max()
             {
                 return Some((after, (end + 1).min(self.grammar.len())));
+            }
+            // Every two hours and a quarter of an hour.
+            let is_more = |phrase: &Phrase| is_length(phrase) && phrase.from == to + 1;
+            if self.is_join(to) && self.phrases.iter().any(is_more) {
+                return Some((to, to + 2));
             }
             if self.is_number(after) && self.counts_nothing(after) {
                 return Some((after, after + 1));
@@ -242,22 +288,22 @@ impl Left<'_, '_> {
         None
     }
 
-    fn ends(&mut self, symbol: Option<Symbol>, at: usize) -> Vec<usize> {
+    pub(super) fn ends(&mut self, symbol: Option<Symbol>, at: usize) -> Vec<usize> {
         let Some(symbol) = symbol else {
             return Vec::new();
         };
         self.grammar.find(symbol, at).map(|index| self.grammar.get(index).end).collect()
     }
 
-    fn is_used(&self, at: usize) -> bool {
+    pub(super) fn is_used(&self, at: usize) -> bool {
         self.used.iter().any(|(from, to)| (*from..*to).contains(&at))
     }
 
-    fn is_sign(&self, at: usize, sign: char) -> bool {
+    pub(super) fn is_sign(&self, at: usize, sign: char) -> bool {
         self.grammar.tokens.list.get(at).is_some_and(|token| token.kind == Kind::Sign(sign))
     }
 
-    fn is_number(&self, at: usize) -> bool {
+    pub(super) fn is_number(&self, at: usize) -> bool {
         self.grammar.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Number { digits: 1..=4, .. }))
     }
 
@@ -314,7 +360,7 @@ impl Left<'_, '_> {
     }
 
     /// Whether tokens stand within quotation marks.
-    fn is_quoted(&self, (from, to): Range) -> bool {
+    pub(super) fn is_quoted(&self, (from, to): Range) -> bool {
         is_quoted(self.grammar, from, to)
     }
 
@@ -373,6 +419,11 @@ impl Left<'_, '_> {
 /// Whether tokens stand within quotation marks.
 pub(super) fn is_quoted(grammar: &Grammar<'_>, from: usize, to: usize) -> bool {
     grammar.tokens.list[from..to].iter().all(|token| token.is_quoted)
+}
+
+/// Whether a phrase is so long ago and nothing else, which beside a time is so long before it: `20 minuta ranije`.
+pub(super) fn is_ago(phrase: &Phrase) -> bool {
+    matches!(phrase.atoms.as_slice(), [Atom::Offset(dur)] if dur.elapsed_seconds() < 0)
 }
 
 /// Whether a phrase is a part of the day and nothing else: in the evening.

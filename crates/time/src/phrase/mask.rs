@@ -13,7 +13,12 @@ impl Masks {
         let mut spans = Vec::new();
         let mut start = 0;
         for chunk in text.split(char::is_whitespace) {
-            if is_address(chunk) || is_version(chunk) || is_dashed_phone(chunk) || is_money(chunk) {
+            if is_address(chunk)
+                || is_version(chunk)
+                || is_dashed_phone(chunk)
+                || is_money(chunk)
+                || is_around_the_clock(chunk)
+            {
                 spans.push((start, start + chunk.len()));
             } else if let Some(length) = phone(&text[start..]).or_else(|| spaced_phone(&text[start..])) {
                 spans.push((start, start + length));
@@ -67,7 +72,18 @@ fn is_version(chunk: &str) -> bool {
     } else {
         4
     };
+    // A year has two figures or four: 5.10.2.
+    let is_dated = numbers.rsplit('.').next().is_some_and(|last| matches!(last.len(), 2 | 4));
+    let enough = if n_parts == 3 && !is_dated { 3 } else { enough };
     n_parts == numbers.split('.').count() && n_parts >= enough
+}
+
+/// `24/7`, which is always, and no date.
+fn is_around_the_clock(chunk: &str) -> bool {
+    let chunk = chunk.trim_start_matches(['(', '"', '„', '“', '\'']);
+    chunk
+        .strip_prefix("24/7")
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '/' | '.')) || rest == ".")
 }
 
 /// `$20`, `€5.50`.
@@ -132,6 +148,10 @@ mod tests {
             "600 123 456",
             "$20",
             "€5.50",
+            "5.10.2",
+            "24/7",
+            "(24/7)",
+            "24/7-Hotline",
         ] {
             assert!(Masks::of(text).covers(0), "{text}");
         }
@@ -147,6 +167,9 @@ mod tests {
             "10-12",
             "@8",
             "3.4",
+            "24/7/2026",
+            "24/07",
+            "12.03.26",
         ] {
             assert!(!Masks::of(text).covers(0), "{text}");
         }

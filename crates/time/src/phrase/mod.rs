@@ -21,6 +21,7 @@ mod language;
 mod left;
 mod list;
 mod mask;
+mod moved;
 mod plan;
 mod range;
 mod reason;
@@ -31,6 +32,7 @@ mod stretch;
 mod table;
 mod token;
 mod understand;
+mod unsaid;
 mod when;
 mod whole;
 
@@ -227,7 +229,9 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
     let hangs = left::hangs(&mut grammar, language, &phrases);
     phrases.retain(|phrase| {
         let is_in = |hang: &left::Hang| (hang.from..hang.to).contains(&phrase.from);
-        let is_its = |hang: &left::Hang| left::is_length(phrase) || (hang.part.is_some() && left::is_part_only(phrase));
+        let is_its = |hang: &left::Hang| {
+            left::is_length(phrase) || left::is_ago(phrase) || (hang.part.is_some() && left::is_part_only(phrase))
+        };
         !hangs.iter().any(|hang| is_in(hang) && is_its(hang))
     });
     let here = Here::new(now, zone.rules(), language, habits);
@@ -254,7 +258,11 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
     }
     let used = rest::with_tails(&mut grammar, language, used);
     let is_length = matches!(meaning, Ok(Meaning::Duration { .. }));
-    let doubt = understand::doubt(&mut grammar, language, is_length, &used);
+    let is_used = |at: usize| used.iter().any(|(from, to)| (*from..*to).contains(&at));
+    let lasts =
+        |phrase: &find::Phrase| phrase.plan.length.is_some() && !phrase.plan.is_recurring() && is_used(phrase.from);
+    let has_length = is_length || phrases.iter().any(lasts);
+    let doubt = understand::doubt(&mut grammar, language, has_length, &used);
     let refused = |why: Why, suggestion: Option<Meaning>| Parsed {
         meaning: Meaning::None { reason: language.says(&why) },
         rest: text.trim().to_owned(),
@@ -263,6 +271,13 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         suggestion: suggestion.map(Box::new),
         slips: Vec::new(),
     };
+    if unsaid::has_no_date(&mut grammar, language, asked, &used) {
+        return refused(Why::of("no such date"), None);
+    }
+    let is_recurring = matches!(meaning, Ok(Meaning::Recurring(_)));
+    if is_recurring && unsaid::has_hours(&mut grammar, language, &phrases, &used) {
+        return refused(Why::of("no hours"), None);
+    }
     match (doubt, meaning) {
         (Some(why), _) => refused(why, None),
         (None, Err(why)) => refused(understand::better_reason(&mut grammar, language, why), None),
@@ -277,6 +292,8 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
                 is_complete,
                 has_day,
                 is_once,
+                is_series: is_recurring,
+                is_length,
             };
             if let Some((from, to)) = left.unread() {
                 // Three times a day for a week: the hours are missing, and nobody means in a week.

@@ -4,6 +4,7 @@ use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{SignedDuration, Timestamp};
 
 use super::atom::{Cal, Dur, Unit, What, Which};
+use super::moved::{moved_by, moved_dates, moved_time};
 use super::plan::Plan;
 use super::resolve::{Here, TimeOfDay, Why, time_of, times_of, too_far};
 use super::when::When;
@@ -20,6 +21,11 @@ const ANCHOR_STEPS_MAX: u64 = 20_000;
 
 /// The schedule that a recurring plan asks for. `text` is kept with it.
 pub(super) fn schedule(plan: &Plan, here: &Here, zone: &Zone, text: &str, steps: &Steps) -> Result<Schedule, Why> {
+    // Every two hours, a day before: of what?
+    let is_small = plan.every.is_some_and(|(_, unit)| unit < Unit::Day);
+    if is_small && (plan.when.shift.is_some() || plan.when.then.is_some()) {
+        return Err(Why::of("hours on days"));
+    }
     if let Some(rules) = within_hours(plan)? {
         let is_bounded = plan.hours.is_some();
         let mut bounds = plan.clone();
@@ -236,9 +242,11 @@ fn simple(rule: &Recurrence) -> Option<Rule> {
 
 /// One rule for each time of day; those that share their minutes share a rule.
 fn recurrences(plan: &Plan, here: &Here) -> Result<Vec<Recurrence>, Why> {
-    let dates = dates(plan, here)?;
+    let (seconds, days) = moved_by(&plan.when)?;
+    let dates = moved_dates(dates(plan, here)?, days)?;
     let mut rules: Vec<Recurrence> = Vec::new();
     for time in times(plan, here)? {
+        let time = moved_time(time, seconds)?;
         let rule = dates.clone().at(time);
         // `the last working day at 8 and 20` is two rules: each has its own last.
         let joins = |known: &&mut Recurrence| {
@@ -357,7 +365,30 @@ fn with_cal(rule: Recurrence, cal: Cal) -> Recurrence {
     Recurrence { by_month: cal.month.map(|month| month as i8).into_iter().collect(), ..rule }
 }
 
+/// The months in which something comes every so many months from a month on: every 6 months on May 15 is in May and November.
+fn in_months(rule: Recurrence, when: &When) -> Result<Recurrence, Why> {
+    let Some(month) = when.cal.month else {
+        return Ok(rule);
+    };
+    let step = i8::try_from(rule.interval).ok().filter(|n| (2..=12).contains(n) && 12 % n == 0);
+    let step = step.ok_or_else(|| Why::of("no interval"))?;
+    let mut by_month: Vec<i8> = (0..12 / step).map(|n| (month as i8 - 1 + n * step) % 12 + 1).collect();
+    by_month.sort_unstable();
+    // A thirty-first in every fourth month is not in each of them.
+    let length = |month: &i8| match month {
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    let last = by_month.iter().map(length).min().unwrap_or(28);
+    if when.cal.day.iter().chain(when.more_days.iter()).any(|day| *day > last) {
+        return Err(Why::of("no such day"));
+    }
+    Ok(Recurrence { interval: 1, by_month, ..rule })
+}
+
 fn monthly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why> {
+    let rule = in_months(rule, when)?;
     if let Some(rule) = with_nths(&rule, when)? {
         return Ok(rule);
     }
@@ -373,6 +404,9 @@ fn monthly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why
         return Ok(Recurrence { by_month_day: vec![-1], ..rule });
     }
     if when.edge == Some(-1) {
+        return Ok(Recurrence { by_month_day: vec![1], ..rule });
+    }
+    if when.cal.month.is_some() {
         return Ok(Recurrence { by_month_day: vec![1], ..rule });
     }
     Ok(on_day_of_month(rule, today.day()))

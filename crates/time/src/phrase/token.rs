@@ -22,6 +22,8 @@ pub(super) struct Token {
     pub(super) has_umlaut: bool,
     /// Whether it stands within quotation marks.
     pub(super) is_quoted: bool,
+    /// Whether what follows is its own: `tomorrow's`.
+    pub(super) is_owner: bool,
     /// Whether it was written in plain letters, as the names of zones are: `čet` is no `CET`.
     pub(super) is_plain: bool,
 }
@@ -84,6 +86,7 @@ impl Tokens {
             let is_masked = masks.covers(start);
             let is_plain = text[start..end].is_ascii();
             let is_capital = c.is_uppercase();
+            let is_owner = matches!(kind, Kind::Word { .. }) && is_owner(&text[start..end]);
             let has_umlaut =
                 matches!(kind, Kind::Word { .. }) && text[start..end].contains(['ä', 'ö', 'ü', 'Ä', 'Ö', 'Ü']);
             tokens.list.push(Token {
@@ -96,6 +99,7 @@ impl Tokens {
                 is_capital,
                 has_umlaut,
                 is_quoted: false,
+                is_owner,
                 is_plain,
             });
         }
@@ -152,6 +156,12 @@ fn number(text: &str, start: usize) -> (Kind, usize) {
     let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
     let value = if digits <= 9 { text[start..start + digits].parse().ok() } else { None };
     (Kind::Number { value, digits: u8::try_from(digits).unwrap_or(u8::MAX) }, start + digits)
+}
+
+/// Whether a word ends in `'s`.
+fn is_owner(word: &str) -> bool {
+    let mut letters = word.chars().rev();
+    matches!(letters.next(), Some('s' | 'S')) && letters.next().is_some_and(|c| plain_sign(c) == '\'')
 }
 
 /// A dot belongs to a word (`fri.`, the `p.` of `p.m.`), and to a number unless a digit follows (`15.` but not `15.3`).

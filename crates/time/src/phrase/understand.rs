@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::range::{length, months, stretch, weekdays};
 use super::resolve::{Here, Why};
 use super::token::Tokens;
+use super::when::When;
 use super::whole::whole;
 use super::{Grain, Meaning, recur};
 use crate::steps::Steps;
@@ -178,7 +179,10 @@ impl Understanding<'_> {
         let is_open = |at: usize| matches!(self.tokens.list[at].kind, super::token::Kind::Sign(_));
         let is_at_end = (hang.to..self.tokens.list.len()).all(is_open);
         let is_point = plan.to.is_none() && plan.mark.is_none() && plan.length.is_none() && !plan.is_recurring();
-        let fits = is_point && plan.when.then.is_none() && plan.when.offset.is_none() && !plan.when.is_now;
+        // Of `the day before the exam at 9` nobody knows the day.
+        let is_dayless = hang.part.is_none() && hang.dur.finest >= Unit::Day && !plan.when.has_day();
+        let fits =
+            is_point && plan.when.then.is_none() && plan.when.offset.is_none() && !plan.when.is_now && !is_dayless;
         if !fits || !(hang.to <= first || (hang.from >= last && is_at_end)) {
             return Err(self.unclear(hang));
         }
@@ -259,7 +263,7 @@ impl Understanding<'_> {
         let is_length = phrase.plan.length.is_some() && phrase.plan.when.is_empty() && !phrase.plan.is_recurring();
         match phrase {
             _ if is_length => 5,
-            _ if phrase.is_topic || phrase.is_adjective => 4,
+            _ if phrase.is_topic || phrase.is_adjective || phrase.is_owner => 4,
             _ if phrase.from <= self.asked => 0,
             // A day with its time is said on purpose; a day alone may be that of something else.
             _ if phrase.plan.when.has_day() && phrase.plan.when.has_time() => 1,
@@ -286,6 +290,11 @@ impl Understanding<'_> {
             return Ok(Meaning::Recurring(Box::new(schedule)));
         }
         if let Some(to) = &plan.to {
+            // Monday to Friday from 9 to 17 is no stretch of one day.
+            let is_days = |when: &When| matches!(when.days, Some((_, Which::Range)));
+            if is_days(&plan.when) || is_days(to) {
+                return Err(Why::about("together", self.said(used)));
+            }
             if let Some(first) = plan.when.cal.month.filter(|_| plan.is_range() && plan.when.cal.day.is_none()) {
                 return months(first, plan.when.cal.year, to, self.here);
             }
@@ -381,6 +390,14 @@ fn share_half(plan: &mut Plan) -> Option<Plan> {
     is_shared.then_some(before)
 }
 
+/// Whether a plan names a day that is over, on which nobody is reminded.
+pub(super) fn is_past(plan: &Plan) -> bool {
+    let when = &plan.when;
+    when.rel.is_some_and(|rel| rel < 0)
+        || when.period.is_some_and(|(_, rel)| rel < 0)
+        || matches!(when.days, Some((_, Which::Last)))
+}
+
 /// Whether one phrase follows right after the other.
 fn is_beside(phrase: &Phrase, other: &Phrase) -> bool {
     other.from == phrase.to || other.to == phrase.from
@@ -399,7 +416,18 @@ fn with_others(phrase: &Phrase, phrases: &[Phrase]) -> (Plan, Used) {
     // `at 5 about the meeting on Friday`: the Friday is the meeting's.
     let is_mine = |other: &&Phrase| {
         let is_about = other.topic.is_some_and(|topic| topic >= phrase.to);
-        other.from != phrase.from && !other.is_topic && !other.is_adjective && !other.is_determined && !is_about
+        // `at 6pm read the notes from yesterday's standup`: what follows a time of day and is said of a thing is no day to do it on.
+        let (first, second) = if phrase.from < other.from { (phrase, *other) } else { (*other, phrase) };
+        let is_its = (second.is_owner || second.is_of) && first.plan.when.has_time();
+        let is_past = |phrase: &Phrase| is_past(&phrase.plan);
+        other.from != phrase.from
+            && !other.is_topic
+            && !other.is_adjective
+            && !other.is_determined
+            && !is_about
+            && !is_its
+            && !is_past(first)
+            && !is_past(second)
     };
     // `weekly team meeting on friday at 10` is every Friday; the weekly report is one of its kind.
     let is_bare_every =

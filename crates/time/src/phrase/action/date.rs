@@ -107,6 +107,11 @@ fn cal(year: Option<i32>, month: Option<i32>, day: Option<i32>) -> Option<Cal> {
     cal.day.is_none_or(|day| day <= days).then_some(cal)
 }
 
+/// Whether there is such a day.
+pub(super) fn is_date(year: Option<i32>, month: i32, day: i32) -> bool {
+    cal(year, Some(month), Some(day)).is_some()
+}
+
 fn is_leap(year: i16) -> bool {
     jiff::civil::Date::new(year, 1, 1).is_ok_and(|date| date.in_leap_year())
 }

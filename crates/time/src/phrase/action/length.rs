@@ -49,7 +49,15 @@ impl Family {
             Self::DurThousandths => dur(given.thousandths(0)?, given.unit(1)?),
             Self::DurHalf => dur(0.5, given.unit(0)?),
             Self::DurAndHalf => dur(given.num(0)? + 0.5, given.unit(1)?),
-            Self::DurPlus => Some(Value::Dur(given.dur(0)?.plus(given.dur(1)?))),
+            Self::DurPlus => {
+                let (one, more) = (given.dur(0)?, given.dur(1)?);
+                // An hour and a quarter is no quarter of a year more.
+                let is_quarter = |dur: Dur, other: Dur| dur.finest == Unit::Quarter && other.finest < Unit::Month;
+                if is_quarter(one, more) || is_quarter(more, one) {
+                    return None;
+                }
+                Some(Value::Dur(one.plus(more)))
+            }
             Self::DurMore => Some(Value::Dur(given.dur(0)?.plus(Dur::of(given.num(1)?, given.unit(2)?)?))),
             Self::After => atom(Atom::Offset(given.dur(0)?)),
             Self::Before => atom(Atom::Offset(given.dur(0)?.negated())),

@@ -1,5 +1,6 @@
 //! Numbers, in digits and in words, and years.
 
+use super::date::is_date;
 use super::{Given, Value};
 
 family! {
@@ -29,6 +30,8 @@ family! {
     Year = "year",
     /// `short_year $1`: a year of two digits.
     ShortYear = "short_year",
+    /// `no_date year $1 $2 is_ordered`: numbers that were meant as a date, and are none; in either order, unless the month is first.
+    NoDate = "no_date",
 }
 
 impl Family {
@@ -57,6 +60,7 @@ impl Family {
                 Value::Digits { digits: 2, .. } => given.int(0).map(century).map(Value::Int),
                 _ => None,
             },
+            Self::NoDate => no_date(given),
         }
     }
 }
@@ -66,6 +70,27 @@ fn decimal(given: Given<'_>) -> Option<Value> {
         return None;
     };
     Some(Value::Num(given.num(0)? + f64::from(value) / 10_f64.powi(i32::from(digits))))
+}
+
+fn no_date(given: Given<'_>) -> Option<Value> {
+    let is_short = |index: usize| matches!(given.value(index), Value::Digits { digits: 1..=2, value: 1.., .. });
+    // 26./27. are two days.
+    let is_ordinal = matches!(given.value(1), Value::Digits { has_dot: true, .. });
+    if !is_short(1) || !is_short(2) || is_ordinal {
+        return None;
+    }
+    let is_ordered = given.some_int(3)? == Some(1);
+    let year = match given.value(0) {
+        Value::Nothing => None,
+        Value::Digits { digits: 2, .. } if !is_ordered => Some(century(given.int(0)?)),
+        Value::Digits { digits: 4, value: 1900..=2999, .. } | Value::Int(_) => given.int(0),
+        _ => return None,
+    };
+    let (one, other) = (given.int(1)?, given.int(2)?);
+    // 50/50 is no date that somebody got wrong.
+    let is_near = year.is_some() || (one <= 31 && other <= 31);
+    let is_one = is_date(year, one, other) || (!is_ordered && is_date(year, other, one));
+    (is_near && !is_one).then_some(Value::Nothing)
 }
 
 fn fraction(given: Given<'_>) -> Option<Value> {

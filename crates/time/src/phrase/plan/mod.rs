@@ -47,6 +47,9 @@ pub(super) struct Plan {
     is_after_day: bool,
     /// Whether it starts `from` something, so that `to` or `and` may follow.
     start_is_from: bool,
+    /// Whether the `from` stood after something else, and whether only a day can end the stretch: `el viernes de mayo a las 18` is none.
+    is_from_late: bool,
+    ends_on_day: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -228,5 +231,6 @@ impl Plan {
             || !when.nths.is_empty()
             || when.part.is_some()
             || when.feast.is_some()
+            || (when.edge.is_some() && when.of == Some(Unit::Month))
     }
 }

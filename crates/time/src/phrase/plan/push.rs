@@ -212,6 +212,7 @@ impl Plan {
             }
             // October 26, 10:00 - 11:00 2027; the first Monday 1 to 3 pm of next month.
             Target::To if self.completes_first(atom) => self.when.push(atom, false),
+            Target::To if self.ends_on_day && self.is_to_open() && matches!(atom, Atom::Clock(_)) => false,
             // `1-2-3` is not from the second of January to three.
             Target::To if is_weak_clock && self.when.clocks.is_empty() => false,
             // From 14 to 16 is no day of the month.
@@ -244,6 +245,11 @@ impl Plan {
                 }
                 _ => false,
             }
+    }
+
+    /// Whether nothing was said yet of the end of a stretch.
+    fn is_to_open(&self) -> bool {
+        self.to.as_ref().is_some_and(|to| to.is_empty())
     }
 
     /// Whether a stretch begins with a time of day, and the end of it has none so far.
@@ -331,6 +337,7 @@ impl Plan {
             Mark::From => {
                 let fits =
                     self.mark.is_none() && self.to.is_none() && (self.when.clocks.is_empty() || self.length.is_some());
+                self.is_from_late = !self.when.is_empty();
                 fits && self.mean(mark)
             }
             Mark::To | Mark::And if self.target == Target::Start && self.start_is_from => self.begin_until(),
@@ -339,6 +346,7 @@ impl Plan {
                     && !is_recurring
                     && (mark == Mark::To || self.mark == Some(Mark::From)) =>
             {
+                self.ends_on_day = self.is_from_late && !self.when.has_time();
                 self.begin_to()
             }
             Mark::To => false,
@@ -364,6 +372,7 @@ impl Plan {
             Mark::Onto => {
                 let is_from = self.mark == Some(Mark::From) && self.when.has_day();
                 let is_date = self.when.cal.day.is_some() || is_from;
+                self.ends_on_day = true;
                 self.target == Target::Main && !is_recurring && is_date && self.begin_to()
             }
             Mark::Starting => self.begin_start(),

@@ -79,6 +79,11 @@ impl Here {
         if let Some((n, days)) = when.near {
             return self.near(when, n, days);
         }
+        // The day before nine o'clock is no day that anybody named.
+        let is_day_before = |dur: Dur| dur.finest >= Unit::Day && dur.elapsed_seconds() < 0 && !when.has_day();
+        if when.then.or(when.shift).is_some_and(is_day_before) {
+            return Err(Why::of("before what"));
+        }
         if let Some(dur) = when.then {
             let point = self.point(&When { then: None, ..when.clone() })?;
             return self.moved(point, dur);

@@ -1,0 +1,158 @@
+//! What a text makes its time depend on and does not say: a condition, the length of a `before`, a day that there is not.
+
+use super::atom::Unit;
+use super::find::Phrase;
+use super::grammar::Grammar;
+use super::language::Language;
+use super::left::{Left, Range};
+use super::table::Class;
+use super::token::Kind;
+
+impl Left<'_, '_> {
+    /// Before something that has a time: `remind me before the meeting at 4` leaves open when.
+    pub(super) fn bare_before(&self) -> Option<Range> {
+        const WORDS_MAX: usize = 4;
+        const NOUN_WORDS_MAX: usize = 2;
+        let before = self.language.before_word?;
+        let is_link = |at: usize| {
+            [self.language.preposition, self.language.symbols.determiner]
+                .into_iter()
+                .flatten()
+                .any(|class| self.grammar.has_class(at, class))
+        };
+        // Before leaving work, today by six: that is a day and its time.
+        let is_named =
+            |from: usize| self.phrases.iter().any(|phrase| phrase.from == from && phrase.plan.when.rel.is_some());
+        for (from, _) in self.used {
+            if is_named(*from) {
+                continue;
+            }
+            let mut nouns = 0;
+            for at in (from.saturating_sub(WORDS_MAX).max(self.asked)..*from).rev() {
+                if !self.grammar.is_word(at) || self.is_used(at) || self.is_quoted((at, at + 1)) {
+                    break;
+                }
+                if self.grammar.has_class(at, before) {
+                    // Vor dem Kino is a place as well, unless it leads.
+                    let is_led = at == self.asked || self.is_used(at - 1);
+                    let is_event =
+                        |at: usize| self.language.event.is_some_and(|event| self.grammar.has_class(at, event));
+                    let is_time = is_led || !self.language.has_capital_nouns || (at..*from).any(is_event);
+                    if nouns > 0 && is_time {
+                        return Some((at, *from));
+                    }
+                    break;
+                }
+                nouns += usize::from(!is_link(at));
+                if nouns > NOUN_WORDS_MAX {
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    /// A number after an hour that may be its minutes or count what follows (`um 18 Uhr 30 Leute`), or has its half of the day after it.
+    pub(super) fn counted(&mut self) -> Option<Range> {
+        for index in 0..self.used.len() {
+            let (_, to) = self.used[index];
+            if to == 0 || !self.is_number(to - 1) || self.grammar.tokens.list[to - 1].is_glued {
+                continue;
+            }
+            let is_class =
+                |at: usize, class: Option<Class>| class.is_some_and(|class| self.grammar.has_class(at, class));
+            let is_counted =
+                to > 1 && is_class(to - 2, self.language.clock_word) && is_class(to, self.language.counted);
+            if is_counted || !self.ends(self.language.half_word, to).is_empty() {
+                return Some((to - 1, to + 1));
+            }
+        }
+        None
+    }
+
+    /// How long something takes is no time to be reminded: `der Film dauert zwei Stunden`.
+    pub(super) fn lasts(&mut self) -> Option<Range> {
+        const WORDS_MAX: usize = 2;
+        let (from, _) = *self.used.first().filter(|_| self.is_length)?;
+        let mut before = from.saturating_sub(WORDS_MAX).max(self.asked)..from;
+        before.find(|at| self.ends(self.language.lasts, *at).contains(&from)).map(|at| (at, from))
+    }
+
+    /// What a series depends on, and no schedule knows: `every monday unless it rains`.
+    pub(super) fn condition(&mut self) -> Option<Range> {
+        const WORDS_MAX: usize = 4;
+        for index in 0..self.used.len() {
+            let (from, to) = self.used[index];
+            // Some Monday is no Monday that anybody knows.
+            let is_day = |phrase: &Phrase| phrase.from == from && phrase.plan.when.days.is_some();
+            let is_weekday = self.is_series || self.phrases.iter().any(is_day);
+            for at in from.saturating_sub(WORDS_MAX).max(self.asked)..from {
+                let is_open = is_weekday && !self.is_used(at) && !self.is_quoted((at, from));
+                if is_open && self.ends(self.language.condition_before, at).contains(&from) {
+                    return Some((at, from));
+                }
+            }
+            let after = if self.is_sign(to, ',') { to + 1 } else { to };
+            if self.is_series
+                && after < self.grammar.len()
+                && !self.is_used(after)
+                && let Some(end) = self.ends(self.language.condition_after, after).into_iter().max()
+            {
+                return Some((after, end));
+            }
+        }
+        if !self.is_series {
+            return None;
+        }
+        for at in self.asked..self.grammar.len() {
+            if self.is_used(at) || self.grammar.is_masked(at) || self.is_quoted((at, at + 1)) {
+                continue;
+            }
+            if let Some(end) = self.ends(self.language.condition, at).into_iter().max() {
+                return Some((at, end));
+            }
+        }
+        None
+    }
+}
+
+/// Whether a text has numbers that were meant as a date, and are none: `31/04`, `the 32nd`.
+pub(super) fn has_no_date(grammar: &mut Grammar<'_>, language: &Language, asked: usize, used: &[Range]) -> bool {
+    let is_used = |at: usize| used.iter().any(|(from, to)| (*from..*to).contains(&at));
+    for at in asked..grammar.len() {
+        let token = grammar.tokens.list[at];
+        let is_inside = token.is_glued && at > 0 && grammar.tokens.list[at - 1].kind != Kind::Sign('(');
+        if token.is_masked || token.is_quoted || is_inside {
+            continue;
+        }
+        let ends = language.no_date.map_or(0..0, |symbol| grammar.find(symbol, at));
+        // The 26/27 of 26/27.9.2026 is a piece of something longer.
+        let goes_on = |end: usize| {
+            let token = |at: usize| grammar.tokens.list.get(at).filter(|token| token.is_glued).map(|token| token.kind);
+            matches!(token(end), Some(Kind::Sign(_))) && matches!(token(end + 1), Some(Kind::Number { .. }))
+        };
+        if ends.map(|index| grammar.get(index).end).max().is_some_and(|end| !goes_on(end)) {
+            return true;
+        }
+        // The 42nd floor is one.
+        let ends = language.no_day.map_or(0..0, |symbol| grammar.find(symbol, at));
+        let end = ends.map(|index| grammar.get(index).end).max();
+        let counts = |end: usize| {
+            let is_preposition = language.preposition.is_some_and(|class| grammar.has_class(end, class));
+            grammar.is_word(end) && !is_used(end) && !is_preposition
+        };
+        if end.is_some_and(|end| !counts(end)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a series of days is said to go from one hour to another: `de lunes a viernes de 9 a 17`.
+pub(super) fn has_hours(grammar: &mut Grammar<'_>, language: &Language, phrases: &[Phrase], used: &[Range]) -> bool {
+    let is_small = |phrase: &Phrase| phrase.plan.every.is_some_and(|(_, unit)| unit < Unit::Day);
+    let Some(range) = language.hours_range.filter(|_| !phrases.iter().any(is_small)) else {
+        return false;
+    };
+    used.iter().any(|(from, to)| (*from..*to).any(|at| !grammar.find(range, at).is_empty()))
+}
