@@ -9,6 +9,7 @@ use crate::clock::later;
 use crate::feed::{EVERY, Feed, FeedKey, FeedKind, FeedSettings, PROBLEMS_MAX};
 use crate::group::Shift;
 use crate::journal::{Data, Entry, Kind, Who};
+use crate::model::version::Version;
 use crate::writes::Writes;
 
 /// The longest wait after a failure.
@@ -21,6 +22,11 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const GONE_MAX: u32 = 3;
 /// Of fewer items than these all may vanish at once.
 const MANY: usize = 5;
+
+/// The version of the address of a user's calendar, which is `generation`: each has its own.
+pub fn address_version(generation: u64) -> Version {
+    Version::of(&generation)
+}
 
 /// The address of a user's calendar was changed.
 pub fn calendar_renewed(user: &str, who: Who, now: Timestamp) -> Writes {

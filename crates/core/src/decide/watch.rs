@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::id::ReminderId;
 use crate::journal::{Data, Entry, Kind, Who};
+use crate::model::version::Version;
 use crate::shard::shard_of;
 use crate::store::{BeginRun, Begun, DefineWatch, Defined, EndRun, FinishRows, RunLease, TakenRun};
 use crate::watch::{WatchRun, have_same_rows};
@@ -80,6 +81,11 @@ pub fn defined(kept: Option<(&str, &str)>, new: &DefineWatch) -> Definition {
     let data = Data::Watch { watch: new.name.clone(), did: if what == Defined::New { "defined" } else { "replaced" } };
     writes.entries.push(entry(new.now, Kind::WatchChanged, Who::ENGINE, data));
     Definition { what, clears_ledger, writes }
+}
+
+/// The version of a watch whose definition has this hash.
+pub fn version_of(hash: &str) -> Version {
+    Version::of(&hash)
 }
 
 /// A watch that somebody removed.

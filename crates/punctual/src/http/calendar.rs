@@ -10,8 +10,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use punctual_calendar::Kind;
 use punctual_calendar::write::{self, Entry};
+use punctual_core::decide::calendar::address_version;
 use punctual_core::reminder::ReminderStatus;
 use punctual_core::store::{ReminderQuery, ReminderView, StatusFilter};
+use punctual_core::version::Version;
 use sha2::{Digest, Sha256};
 
 use super::App;
@@ -74,10 +76,11 @@ pub(super) async fn show(
     Ok((own, kind, written.text.clone()).into_response())
 }
 
-/// The address of a user's calendar; none where the server has no address itself.
-pub(super) async fn address(app: &App, user: &str) -> Result<Option<String>, Problem> {
+/// The address of a user's calendar with its version; none where the server has no address itself.
+pub(super) async fn address(app: &App, user: &str) -> Result<Option<(String, Version)>, Problem> {
     let Some(links) = &app.links else { return Ok(None) };
-    Ok(Some(links.calendar(user, app.engine.store().calendar_key(user).await?)))
+    let generation = app.engine.store().calendar_key(user).await?;
+    Ok(Some((links.calendar(user, generation), address_version(generation))))
 }
 
 /// What somebody wants to see of a calendar.

@@ -28,7 +28,7 @@ use crate::wire::Problem;
 /// Operations whose body may be left out.
 const WITHOUT_BODY: [&str; 3] = ["command_reminder", "test_channel", "rotate_key"];
 /// Reads that have a tag, so that a reader can ask for what it does not have.
-const TAGGED: [&str; 8] = [
+const TAGGED: [&str; 10] = [
     "show_reminder",
     "show_user",
     "show_group",
@@ -37,9 +37,11 @@ const TAGGED: [&str; 8] = [
     "show_silence",
     "show_followed_calendar",
     "show_key",
+    "show_calendar_address",
+    "show_watch",
 ];
 /// Changes that are made on a condition.
-const CONDITIONAL: [&str; 18] = [
+const CONDITIONAL: [&str; 20] = [
     "update_reminder",
     "cancel_reminder",
     "command_reminder",
@@ -58,6 +60,8 @@ const CONDITIONAL: [&str; 18] = [
     "delete_calendar",
     "rotate_key",
     "delete_key",
+    "renew_calendar_address",
+    "forget_watch",
 ];
 /// Where assistants ask.
 const MCP: &str = "/mcp";

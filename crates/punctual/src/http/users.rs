@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use punctual_core::decide::calendar::address_version;
 use punctual_core::invalid::Invalid;
 use punctual_core::user;
 use punctual_engine::Erasure;
@@ -57,7 +58,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
     let user = app.engine.store().user(&id).await?.ok_or_else(no_such_user)?;
-    let calendar_url = calendar::address(&app, &id).await?;
+    let calendar_url = calendar::address(&app, &id).await?.map(|(url, _)| url);
     let version = user.version();
     Ok(tagged(StatusCode::OK, version, &User { calendar_url, ..shown::user(user, app.now()) }))
 }
@@ -99,7 +100,7 @@ pub(super) async fn put(
     app.locales.forget();
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     let (now, version) = (user.updated_at, user.version());
-    let calendar_url = calendar::address(&app, &user.id).await?;
+    let calendar_url = calendar::address(&app, &user.id).await?.map(|(url, _)| url);
     Ok(tagged(status, version, &User { calendar_url, ..shown::user(user, now) }))
 }
 
@@ -160,8 +161,8 @@ pub(super) async fn show_calendar(
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
-    let calendar_url = calendar::address(&app, &id).await?.ok_or_else(no_calendars)?;
-    Ok(shown::answer(StatusCode::OK, &CalendarAddress { calendar_url }))
+    let (calendar_url, version) = calendar::address(&app, &id).await?.ok_or_else(no_calendars)?;
+    Ok(tagged(StatusCode::OK, version, &CalendarAddress { calendar_url }))
 }
 
 /// Changes the address of a user's calendar: earlier ones lead nowhere.
@@ -173,12 +174,13 @@ pub(super) async fn renew_calendar(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(id): InPath<String>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     must_see(&caller, &id)?;
     let links = app.links.as_ref().ok_or_else(no_calendars)?;
-    let generation = app.engine.renew_calendar(&id, caller.who()).await?;
+    let generation = app.engine.renew_calendar(&id, expecting.by(caller.who())).await?;
     let calendar_url = links.calendar(&id, generation);
-    Ok(shown::answer(StatusCode::OK, &CalendarAddress { calendar_url }))
+    Ok(tagged(StatusCode::OK, address_version(generation), &CalendarAddress { calendar_url }))
 }
 
 fn no_calendars() -> Problem {

@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use punctual_core::clock::within;
+use punctual_core::decide::watch::version_of;
 use punctual_core::id::WatchRunId;
 use punctual_core::invalid::Invalid;
 use punctual_core::source::Mode;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 
 use super::App;
 use super::auth::{Caller, Writer};
+use super::conditions::{Expecting, tagged};
 use super::input::{InPath, Params};
 use super::problem::Problem;
 use super::shown;
@@ -60,7 +62,8 @@ pub(super) async fn show(
     let known = found(&app, &caller, &name).await?;
     let (runs, now) = (app.engine.store().watch_runs(&name, RUNS_MAX).await?, app.now());
     let runs = runs.iter().map(|run| shown_run(run, now)).collect();
-    Ok(shown::answer(StatusCode::OK, &Watch { runs, ..watch(&app, known) }))
+    let version = version_of(&known.hash);
+    Ok(tagged(StatusCode::OK, version, &Watch { runs, ..watch(&app, known) }))
 }
 
 /// Removes a watch that no config file defines any more, with its runs and its ledger.
@@ -73,13 +76,14 @@ pub(super) async fn forget(
     State(app): State<Arc<App>>,
     Writer(caller): Writer,
     InPath(name): InPath<String>,
+    expecting: Expecting,
 ) -> Result<Response, Problem> {
     found(&app, &caller, &name).await?;
     if app.engine.watch_here(&name).is_some() {
         let problem = "this server's config file defines it; remove [watches.NAME] there and restart first";
         return Err(Problem::conflict("defined", problem));
     }
-    app.engine.forget_watch(&name, caller.who()).await?;
+    app.engine.forget_watch(&name, expecting.by(caller.who())).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

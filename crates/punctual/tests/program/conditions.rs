@@ -186,6 +186,26 @@ async fn a_silence_has_a_place_and_a_tag() {
     assert_eq!(send(&server, "GET", &place, &[], None).await.status(), 404);
 }
 
+/// Two who both think that the address has leaked change it once.
+#[tokio::test]
+async fn the_address_of_a_calendar_is_changed_as_the_caller_has_seen_it() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let server = home.serve_with(&kept.env());
+        assert_eq!(send(&server, "PUT", "/v1/users/ann", &[], Some(&json!({}))).await.status(), 201);
+        let place = "/v1/users/ann/calendar";
+        let read = send(&server, "GET", place, &[], None).await;
+        let tag = tag_of(read.headers());
+        assert_eq!(send(&server, "GET", place, &[("if-none-match", &tag)], None).await.status(), 304);
+        let renewed = send(&server, "POST", place, &[("if-match", &tag)], None).await;
+        assert_eq!(renewed.status(), 200);
+        let second = tag_of(renewed.headers());
+        assert_ne!(second, tag);
+        assert_eq!(send(&server, "POST", place, &[("if-match", &tag)], None).await.status(), 412);
+        assert_eq!(tag_of(send(&server, "GET", place, &[], None).await.headers()), second, "it has stayed as it was");
+    }
+}
+
 #[tokio::test]
 async fn an_answer_that_is_given_again_says_where_the_thing_is() {
     let home = Home::new();

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::decide::calendar::{NewRota, calendar_renewed, feed_changed, rota_changed};
+use punctual_core::decide::calendar::{NewRota, address_version, calendar_renewed, feed_changed, rota_changed};
 use punctual_core::feed::{Feed, FeedKey, FeedKind};
 use punctual_core::group::Shift;
 use punctual_core::journal::Who;
@@ -74,6 +74,7 @@ async fn renew_key(db: &Connection<'_>, user: &str, who: &Who, now: Timestamp) -
                on conflict (user_id) do update set generation = k.generation + 1 returning generation";
     let rows = db.rows(sql, &[(&clean(user), Type::TEXT)]).await?;
     let generation = rows.first().map_or(Ok(0), generation)?;
+    who.expects.check(|| Some(address_version(generation.saturating_sub(1))))?;
     let writes = calendar_renewed(user, who.clone(), now);
     pipeline::both(write(db, Shards::ALL, &writes), db.commit()).await?;
     Ok(generation)

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten};
+use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten, version_of};
 use punctual_core::id::{ReminderId, WatchRunId};
 use punctual_core::journal::Who;
 use punctual_core::shard::Shards;
@@ -185,11 +185,14 @@ async fn all_watches(db: &Connection<'_>) -> Result<Vec<KnownWatch>, Fault> {
 
 async fn forget(db: &Connection<'_>, name: &str, who: &Who, now: Timestamp) -> Result<bool, Fault> {
     let param: [Param<'_>; 1] = [(&name, Type::TEXT)];
-    let ((), n_gone) = both(db.begin(BEGIN), db.execute("delete from punctual.watch where name = $1", &param)).await?;
-    if n_gone == 0 {
+    let delete = "delete from punctual.watch where name = $1 returning hash";
+    let ((), gone) = both(db.begin(BEGIN), db.rows(delete, &param)).await?;
+    let Some(gone) = gone.first() else {
         db.rollback().await?;
         return Ok(false);
-    }
+    };
+    let hash: String = get(gone, 0)?;
+    who.expects.check(|| Some(version_of(&hash)))?;
     let bad = "delete from punctual.watch_bad where run in (select id from punctual.watch_run where watch = $1)";
     db.execute(bad, &param).await?;
     for table in ["watch_run", "watch_intent", "watch_ledger"] {

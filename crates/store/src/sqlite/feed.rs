@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::decide::calendar::{NewRota, calendar_renewed, feed_changed, rota_changed};
+use punctual_core::decide::calendar::{NewRota, address_version, calendar_renewed, feed_changed, rota_changed};
 use punctual_core::feed::{Feed, FeedKey, FeedKind};
 use punctual_core::group::Shift;
 use punctual_core::journal::Who;
@@ -22,26 +22,18 @@ use crate::rows;
 impl Feeds for SqliteStore {
     async fn calendar_key(&self, user: &str) -> Result<u64, StoreError> {
         let user = user.to_owned();
-        self.read(move |db| {
-            let mut found =
-                db.prepare_cached("SELECT generation FROM calendar_key WHERE user_id = ?").map_err(broken)?;
-            let generation = found.query_row([user], |row| row.get(0)).optional().map_err(broken)?;
-            Ok(generation.unwrap_or(0))
-        })
-        .await
+        self.read(move |db| generation(db, &user)).await
     }
 
     async fn renew_calendar_key(&self, user: &str, who: Who, now: Timestamp) -> Result<u64, StoreError> {
         let user = user.to_owned();
         self.write(Urgency::Normal, move |db| {
-            let generation = db
-                .prepare_cached(
-                    "INSERT INTO calendar_key (user_id, generation) VALUES (?, 1) \
-                     ON CONFLICT (user_id) DO UPDATE SET generation = generation + 1 RETURNING generation",
-                )
-                .map_err(broken)?
-                .query_row([&user], |row| row.get(0))
-                .map_err(broken)?;
+            let before = generation(db, &user)?;
+            who.expects.check(|| Some(address_version(before)))?;
+            let generation = before + 1;
+            let sql = "INSERT INTO calendar_key (user_id, generation) VALUES (?1, ?2) \
+                       ON CONFLICT (user_id) DO UPDATE SET generation = ?2";
+            db.prepare_cached(sql).and_then(|mut put| put.execute(params![user, generation])).map_err(broken)?;
             write(db, &calendar_renewed(&user, who, now))?;
             Ok(generation)
         })
@@ -132,6 +124,13 @@ impl Feeds for SqliteStore {
         })
         .await
     }
+}
+
+/// How often the address of a user's calendar was changed.
+fn generation(db: &Connection, user: &str) -> Result<u64, StoreError> {
+    let mut found = db.prepare_cached("SELECT generation FROM calendar_key WHERE user_id = ?").map_err(broken)?;
+    let generation = found.query_row([user], |row| row.get(0)).optional().map_err(broken)?;
+    Ok(generation.unwrap_or(0))
 }
 
 /// Refuses a change where another feed is there than the caller has seen.

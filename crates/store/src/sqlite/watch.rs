@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten};
+use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten, version_of};
 use punctual_core::id::{ReminderId, WatchRunId};
 use punctual_core::journal::Who;
 use punctual_core::store::{
@@ -193,9 +193,12 @@ fn all(db: &Connection) -> Result<Vec<KnownWatch>, StoreError> {
 
 fn forget(db: &Connection, name: &str, who: Who, now: Timestamp) -> Result<bool, StoreError> {
     let delete = |sql: &str| db.prepare_cached(sql).map_err(broken)?.execute([name]).map_err(broken);
-    if delete("DELETE FROM watch WHERE name = ?")? == 0 {
+    let mut found = db.prepare_cached("SELECT hash FROM watch WHERE name = ?").map_err(broken)?;
+    let Some(hash) = found.query_row([name], |row| row.get::<_, String>(0)).optional().map_err(broken)? else {
         return Ok(false);
-    }
+    };
+    who.expects.check(|| Some(version_of(&hash)))?;
+    delete("DELETE FROM watch WHERE name = ?")?;
     delete("DELETE FROM watch_bad WHERE run IN (SELECT id FROM watch_run WHERE watch = ?)")?;
     for table in ["watch_run", "watch_intent", "watch_ledger"] {
         delete(&format!("DELETE FROM {table} WHERE watch = ?"))?;

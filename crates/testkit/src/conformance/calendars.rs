@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use punctual_core::calendars::Contents;
-use punctual_core::decide::calendar::{Changes, feed_read};
+use punctual_core::decide::calendar::{Changes, address_version, feed_read};
 use punctual_core::event::Offset;
 use punctual_core::feed::{Alarms, Feed, FeedKey, FeedKind, FeedSettings, Known};
 use punctual_core::group::{Group, Mode, Shift};
+use punctual_core::journal::Who;
 use punctual_core::store::{FeedEnd, StoreError};
+use punctual_core::version::Expects;
 
 use super::desk::{Desk, at};
 
@@ -26,6 +28,13 @@ async fn the_address_of_a_calendar_changes_when_asked_and_for_its_user_alone(des
     assert_eq!(store.renew_calendar_key("ann", "ann".into(), at(2)).await.expect("the store works"), 2);
     assert_eq!(store.calendar_key("ann").await.expect("the store works"), 2);
     assert_eq!(store.calendar_key("bob").await.expect("the store works"), 0);
+
+    // Whoever has seen an older address changes nothing.
+    let seen = |generation| Who { expects: Expects::OneOf(vec![address_version(generation)]), ..Who::from("ann") };
+    let late = store.renew_calendar_key("ann", seen(1), at(3)).await;
+    assert!(matches!(late, Err(StoreError::Unexpected)), "{late:?}");
+    assert_eq!(store.calendar_key("ann").await.expect("the store works"), 2);
+    assert_eq!(store.renew_calendar_key("ann", seen(2), at(4)).await.expect("the store works"), 3);
 }
 
 pub(super) fn feed(user: &str, name: &str, now: i64) -> Feed {

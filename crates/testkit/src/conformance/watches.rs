@@ -1,11 +1,13 @@
 //! A watch is run by one node at a time, and its rows are finished with their reminders or not at all.
 
+use punctual_core::decide::watch::version_of;
 use punctual_core::id::{ReminderId, WatchRunId};
 use punctual_core::journal::{Data, WatchEnded, Who};
 use punctual_core::store::{
     BeginRun, Begun, DefineWatch, Defined, EndRun, FinishRows, JournalQuery, KnownWatch, NewReminder, RunLease, Start,
     StoreError, TakenRun,
 };
+use punctual_core::version::Expects;
 use punctual_core::watch::{BadRow, Counts, Draft, Intent, LedgerRow, Place, Raw, RunState};
 use punctual_core::whole::{Cursor, Line, Section};
 use punctual_engine::export::{Export, History, page};
@@ -299,7 +301,11 @@ async fn a_watch_shows_its_present_and_its_last_run(desk: Desk) {
 async fn what_is_forgotten_leaves_nothing(desk: Desk) {
     let lease = running(&desk).await;
     desk.store.intend(lease, "tasks", vec![intent("a", 1)], at(11)).await.expect("written");
-    assert!(desk.store.forget_watch("tasks", Who::from("ann"), at(12)).await.expect("the store works"));
+    // Whoever has seen an older definition removes nothing.
+    let seen = |hash| Who { expects: Expects::OneOf(vec![version_of(hash)]), ..Who::from("ann") };
+    let late = desk.store.forget_watch("tasks", seen("zero"), at(12)).await;
+    assert!(matches!(late, Err(StoreError::Unexpected)), "{late:?}");
+    assert!(desk.store.forget_watch("tasks", seen("one"), at(12)).await.expect("the store works"));
     assert!(!desk.store.forget_watch("tasks", Who::from("ann"), at(12)).await.expect("the store works"));
     assert_eq!(desk.store.watches().await.expect("they are read"), []);
     assert_eq!(desk.store.intents("tasks").await.expect("they are read"), []);

@@ -1,6 +1,6 @@
 //! Calendars: the address of each user's own, and foreign ones that are read every so often.
 
-use punctual_core::decide::calendar::{NewRota, calendar_renewed, feed_changed, rota_changed};
+use punctual_core::decide::calendar::{NewRota, address_version, calendar_renewed, feed_changed, rota_changed};
 use punctual_core::feed::FeedKind;
 
 use super::*;
@@ -14,6 +14,7 @@ impl Feeds for MemoryStore {
     async fn renew_calendar_key(&self, user: &str, who: Who, now: Timestamp) -> Result<u64, StoreError> {
         let tables = &mut *self.lock();
         let generation = tables.calendar_keys.entry(user.to_owned()).or_default();
+        who.expects.check(|| Some(address_version(*generation)))?;
         *generation += 1;
         let generation = *generation;
         tables.write(calendar_renewed(user, who, now))?;

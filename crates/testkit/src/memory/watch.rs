@@ -1,6 +1,6 @@
 //! Standing queries over an application's own table, their runs and what they have reminded of.
 
-use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten};
+use punctual_core::decide::watch::{Definition, Going, Loaded, begun, defined, ended, finished, forgotten, version_of};
 use punctual_core::id::WatchRunId;
 use punctual_core::watch::{BadRow, Intent, LedgerRow, RunState, WatchRun};
 
@@ -58,9 +58,9 @@ impl Tables {
     }
 
     fn forget_watch(&mut self, name: &str, who: Who, now: Timestamp) -> Done<bool> {
-        if self.watch.watches.remove(name).is_none() {
-            return Ok(false);
-        }
+        let Some(kept) = self.watch.watches.get(name) else { return Ok(false) };
+        who.expects.check(|| Some(version_of(&kept.hash)))?;
+        self.watch.watches.remove(name);
         let runs = &mut self.watch.runs;
         let gone: BTreeSet<WatchRunId> =
             runs.extract_if(.., |_, kept| kept.run.watch == name).map(|(id, _)| id).collect();
