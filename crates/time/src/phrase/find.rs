@@ -266,9 +266,13 @@ impl Search {
 /// once are nothing at all.
 fn likeness(plan: &Plan) -> u8 {
     let is_stretch = plan.to.is_some();
+    // Between the 11th and 12th of December are no hours of a month.
+    let is_month = plan.when.cal.month.is_some() && plan.when.cal.day.is_none() && plan.when.nths.is_empty();
+    let is_hours_of_month = is_month && is_stretch && !plan.when.clocks.is_empty() && !plan.is_recurring();
     let is_asked = plan.mark == Some(Mark::From) || plan.is_range();
     match plan {
         _ if plan.when.is_several && !plan.is_recurring() => 0,
+        _ if is_hours_of_month => 0,
         // `viernes de 15 a 16` is from hour to hour, and not the 15th at four.
         _ if (is_asked || plan.is_recurring()) && plan.has_hours() => 3,
         // Today 10.05 is a time, unless nothing else makes sense.

@@ -1,7 +1,7 @@
 //! The time that a text says besides what was read. The parser does not ignore what it did not read.
 
 use super::action::Value;
-use super::atom::{Atom, Cal, Clock, DayPart, Dur, Unit};
+use super::atom::{Atom, Cal, Clock, DayPart, Dur, Mark, Unit};
 use super::find::Phrase;
 use super::grammar::{Grammar, Match};
 use super::language::Language;
@@ -81,6 +81,21 @@ impl Left<'_, '_> {
     pub(super) fn unread(&mut self) -> Option<Range> {
         let left = self.phrase().or_else(|| self.beside()).or_else(|| self.looks_like_time());
         left.or_else(|| self.place()).or_else(|| self.every()).or_else(|| self.numbered())
+    }
+
+    /// So many days or weeks and what they are of: the last two weeks of April are not the last two weeks, and two hours a day not two hours.
+    pub(super) fn counted_of(&self) -> Option<Range> {
+        const WORDS_BETWEEN: usize = 2;
+        let is_class = |at: usize, class: Option<Class>| class.is_some_and(|class| self.grammar.has_class(at, class));
+        let small = [self.language.preposition, self.language.symbols.determiner, self.language.per];
+        let is_small = |at: &usize| small.into_iter().any(|class| is_class(*at, class));
+        let is_counted = |phrase: &&Phrase| is_length(phrase) || phrase.plan.when.window.is_some();
+        let phrase = self.phrases.iter().filter(is_counted).find(|phrase| self.is_used(phrase.from))?;
+        let n_small = (phrase.to..phrase.to + WORDS_BETWEEN).take_while(is_small).count();
+        let of = phrase.to + n_small;
+        let is_month = is_class(of, self.language.month);
+        let is_unit = n_small > 0 && is_class(of, Some(self.language.symbols.unit));
+        (is_month || is_unit).then_some((phrase.from, of + 1))
     }
 
     /// The time of a place, right after a clock: `5pm Tokyo time`, `20 Uhr New Yorker Zeit`.
@@ -396,6 +411,13 @@ pub(super) fn is_topic_stretch(grammar: &Grammar<'_>, language: &Language, asked
         && !when.has_time()
         && phrase.plan.to.is_none()
         && led.and_then(|at| at.checked_sub(1)).is_some_and(is_noun)
+}
+
+/// Whether a phrase is the end of something that goes on already: the parking runs `until 16:00`. Nobody says when to be reminded of it.
+pub(super) fn is_end_of_running(grammar: &Grammar<'_>, language: &Language, phrase: &Phrase) -> bool {
+    let is_verb = |at: usize| language.lasts.is_some_and(|lasts| grammar.has_class(at, lasts));
+    let is_until = phrase.plan.mark == Some(Mark::Until) && !phrase.plan.is_recurring();
+    is_until && phrase.from.checked_sub(1).is_some_and(is_verb)
 }
 
 /// Whether a phrase is a length and nothing else: a 20 minute walk.

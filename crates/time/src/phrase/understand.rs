@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::range::{length, months, stretch, weekdays};
 use super::resolve::{Here, Why};
 use super::token::Tokens;
+use super::when::When;
 use super::whole::whole;
 use super::{Grain, Meaning, recur};
 use crate::steps::Steps;
@@ -289,7 +290,10 @@ impl Understanding<'_> {
             if let Some(first) = plan.when.cal.month.filter(|_| plan.is_range() && plan.when.cal.day.is_none()) {
                 return months(first, plan.when.cal.year, to, self.here);
             }
-            return stretch(&plan.when, to, self.here);
+            // From the 6th to the 7th at seven ends at seven as well.
+            let is_days = plan.is_range() && to.cal.day.is_some() && !to.has_time();
+            let clocks = if is_days { plan.when.clocks } else { to.clocks };
+            return stretch(&plan.when, &When { clocks, ..(**to).clone() }, self.here);
         }
         if plan.mark == Some(Mark::Before) {
             return Err(Why::of("before"));

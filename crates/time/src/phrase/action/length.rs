@@ -14,6 +14,8 @@ family! {
     DurAndHalf = "dur_and_half",
     /// `dur_plus $1 $2`: a length and another.
     DurPlus = "dur_plus",
+    /// `dur_smaller $1 $2`: the same without a word between them, where the larger is said first: two hours a day are no day and two hours.
+    DurSmaller = "dur_smaller",
     /// `dur_more $1 $2 unit`: a length and so many of a smaller unit: `2 hours ten`.
     DurMore = "dur_more",
     /// `after $1`: so long from now.
@@ -50,6 +52,10 @@ impl Family {
             Self::DurHalf => dur(0.5, given.unit(0)?),
             Self::DurAndHalf => dur(given.num(0)? + 0.5, given.unit(1)?),
             Self::DurPlus => Some(Value::Dur(given.dur(0)?.plus(given.dur(1)?))),
+            Self::DurSmaller => {
+                let (first, more) = (given.dur(0)?, given.dur(1)?);
+                (more.finest < first.finest).then(|| Value::Dur(first.plus(more)))
+            }
             Self::DurMore => Some(Value::Dur(given.dur(0)?.plus(Dur::of(given.num(1)?, given.unit(2)?)?))),
             Self::After => atom(Atom::Offset(given.dur(0)?)),
             Self::Before => atom(Atom::Offset(given.dur(0)?.negated())),
