@@ -220,6 +220,11 @@ impl Search {
         if is_back && end > 0 && grammar.is_word(end - 1) && grammar.is_word(end) {
             return false;
         }
+        // Buy 2-3 apples: two numbers before what they count are no date.
+        if matches!(self.atoms.as_slice(), [Atom::Dashed(_)] | [Atom::Each(_), Atom::Dashed(_)]) && grammar.is_word(end)
+        {
+            return false;
+        }
         // `u 20 sati 2 tablete`: the number counts what follows, and no minutes.
         let is_counted = end >= 2 && grammar.is_figure(end - 1) && grammar.has_class(end - 2, self.symbols.unit);
         if is_counted && matches!(self.atoms.last(), Some(Atom::Clock(_))) && grammar.is_word(end) {

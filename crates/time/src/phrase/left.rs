@@ -197,6 +197,10 @@ impl Left<'_, '_> {
             if !self.is_complete && is_hour && !self.is_quoted((from - 1, from)) {
                 return Some((from - 1, from));
             }
+            // `december at 8`: a month before a time of day was meant to say when, and does not say the day.
+            if from > self.asked && self.is_month_name(from - 1) && !self.is_quoted((from - 1, from)) {
+                return Some((from - 1, from));
+            }
             let after = if self.is_sign(to, ',') { to + 1 } else { to };
             if self.is_used(after) || after >= self.grammar.len() {
                 continue;
@@ -222,7 +226,8 @@ impl Left<'_, '_> {
                 return Some((after, end));
             }
             // `daily at 8 and 20 feed the cat`: the 20 may be a time.
-            if self.is_complete && self.is_join(to) && self.is_small_number(to + 1) && !self.is_used(to + 1) {
+            let is_listed = self.is_join(to) && self.is_small_number(to + 1) && !self.is_used(to + 1);
+            if is_listed && (self.is_complete || self.counts_nothing(to + 1)) {
                 return Some((to, to + 2));
             }
             // Between two pieces that were read.
@@ -286,6 +291,14 @@ impl Left<'_, '_> {
     fn has_figures(&self, at: usize, n: u8) -> bool {
         let token = self.grammar.tokens.list.get(at);
         token.is_some_and(|token| matches!(token.kind, Kind::Number { digits, .. } if digits == n))
+    }
+
+    /// Whether a token is a month that is nobody's name, unlike April and Marta, and was not read.
+    fn is_month_name(&self, at: usize) -> bool {
+        const LETTERS_MIN: usize = 6;
+        let token = &self.grammar.tokens.list[at];
+        let is_month = self.language.month.is_some_and(|month| self.grammar.has_class(at, month));
+        is_month && !self.is_used(at) && self.text[token.start..token.end].chars().count() >= LETTERS_MIN
     }
 
     /// Whether a token is a number that can be an hour.

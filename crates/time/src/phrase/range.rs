@@ -86,9 +86,12 @@ pub(super) fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Wh
             return Err(Why::of("no such time"));
         }
     }
+    // From August 1 to tomorrow: tomorrow is that of the person who says it; the Friday of `Monday to Friday` is the one after the Monday.
+    let is_said_from_now = to.rel.is_some() || to.is_now || to.period.is_some();
     let ends_of = |from: &When| {
         let begins = here.point(from)?;
-        let ends = here.moved_to(begins.at, &here.zone).point(&to)?;
+        let there = if is_said_from_now { here.clone() } else { here.moved_to(begins.at, &here.zone) };
+        let ends = there.point(&to)?;
         Ok::<_, Why>((begins, ends))
     };
     let (mut begins, mut ends) = ends_of(&from)?;
