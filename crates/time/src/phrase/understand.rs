@@ -283,6 +283,11 @@ impl Understanding<'_> {
             plan.make_series();
         }
         if plan.is_recurring() {
+            // Every 5/4 is the same day as 5/4.
+            if plan.when.is_swappable && self.here.is_other_way_round(&plan.when) {
+                plan.when.cal = Cal { month: plan.when.cal.day, day: plan.when.cal.month, ..plan.when.cal };
+                plan.when.is_swappable = false;
+            }
             let schedule = recur::schedule(&plan, self.here, self.zone, &self.said(used), self.steps)?;
             return Ok(Meaning::Recurring(Box::new(schedule)));
         }

@@ -195,6 +195,10 @@ impl Plan {
         if matches!(self.every, Some((_, Unit::Workday | Unit::Weekend))) && when.days.is_some() {
             return false;
         }
+        // Every Friday in 2027 does not come again and again.
+        if when.cal.year.is_some() {
+            return false;
+        }
         // Every day and Monday are two things.
         let is_one_weekday = matches!(when.days, Some((days, Which::Bare | Which::Word)) if days.count_ones() == 1);
         if self.every == Some((1, Unit::Day)) && is_one_weekday {

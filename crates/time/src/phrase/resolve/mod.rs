@@ -105,7 +105,7 @@ impl Here {
 
     /// Whether 3/4 is meant as the third of April: where people write it so, or, where that is not known, beside a
     /// time that nobody writes who writes the month first.
-    fn is_other_way_round(&self, when: &When) -> bool {
+    pub(super) fn is_other_way_round(&self, when: &When) -> bool {
         let is_24_hours = when.clocks.iter().any(|clock| clock.half != Half::Either && clock.is_written_24);
         self.is_day_first.unwrap_or(is_24_hours)
     }
