@@ -52,10 +52,6 @@ impl Family {
             Self::DurHalf => dur(0.5, given.unit(0)?),
             Self::DurAndHalf => dur(given.num(0)? + 0.5, given.unit(1)?),
             Self::DurPlus => Some(Value::Dur(given.dur(0)?.plus(given.dur(1)?))),
-            Self::DurSmaller => {
-                let (first, more) = (given.dur(0)?, given.dur(1)?);
-                (more.finest < first.finest).then(|| Value::Dur(first.plus(more)))
-            }
             Self::DurMore => Some(Value::Dur(given.dur(0)?.plus(Dur::of(given.num(1)?, given.unit(2)?)?))),
             Self::After => atom(Atom::Offset(given.dur(0)?)),
             Self::Before => atom(Atom::Offset(given.dur(0)?.negated())),
@@ -70,6 +66,10 @@ impl Family {
                 atom(Atom::OffsetRange(Dur::of(from, unit)?, more))
             }
             Self::Within => atom(Atom::Within(given.dur(0)?)),
+            Self::DurSmaller => {
+                let (first, more) = (given.dur(0)?, given.dur(1)?);
+                (more.finest < first.finest).then(|| Value::Dur(first.plus(more)))
+            }
             Self::FromNow => atom(Atom::OffsetRange(Dur::of(0.0, Unit::Second)?, given.dur(0)?)),
             Self::AfterClock => match given.value(1) {
                 Value::Digits { value: 0..60, digits: 2, .. } => {
