@@ -53,7 +53,7 @@ pub(super) struct Language {
     /// The class of words that are never the name of a thing with a number.
     pub(super) adverb: Option<Class>,
     /// The class of verbs that say that something goes on: the parking `runs` until 16:00.
-    pub(super) lasts: Option<Class>,
+    pub(super) goes_on: Option<Class>,
     /// The class of `per` and its like.
     pub(super) per: Option<Class>,
     /// The class of months.
@@ -156,7 +156,7 @@ impl Language {
             purpose: table.find_class("PURPOSE"),
             preposition: table.find_class("PREP"),
             adverb: table.find_class("ADVERB"),
-            lasts: table.find_class("LASTS"),
+            goes_on: table.find_class("GOESON"),
             month: table.find_class("MONTH"),
             per: table.find_class("PER"),
             has_capital_nouns: table.setting("nouns", "small") == "capital",

@@ -428,7 +428,7 @@ pub(super) fn is_topic_stretch(grammar: &Grammar<'_>, language: &Language, asked
 
 /// Whether a phrase is the end of something that goes on already: the parking runs `until 16:00`. Nobody says when to be reminded of it.
 pub(super) fn is_end_of_running(grammar: &Grammar<'_>, language: &Language, phrase: &Phrase) -> bool {
-    let is_verb = |at: usize| language.lasts.is_some_and(|lasts| grammar.has_class(at, lasts));
+    let is_verb = |at: usize| language.goes_on.is_some_and(|verb| grammar.has_class(at, verb));
     let is_until = phrase.plan.mark == Some(Mark::Until) && !phrase.plan.is_recurring();
     is_until && phrase.from.checked_sub(1).is_some_and(is_verb)
 }
