@@ -246,6 +246,11 @@ impl Search {
         if is_back && end > 0 && grammar.is_word(end - 1) && grammar.is_word(end) {
             return false;
         }
+        // Buy 2-3 apples: two numbers before what they count are no date.
+        if matches!(self.atoms.as_slice(), [Atom::Dashed(_)] | [Atom::Each(_), Atom::Dashed(_)]) && grammar.is_word(end)
+        {
+            return false;
+        }
         // `u 20 sati 2 tablete`: the number counts what follows, and no minutes.
         let is_counted = end >= 2 && grammar.is_figure(end - 1) && grammar.has_class(end - 2, self.symbols.unit);
         if is_counted && matches!(self.atoms.last(), Some(Atom::Clock(_))) && grammar.is_word(end) {
@@ -292,9 +297,13 @@ impl Search {
 /// once are nothing at all.
 fn likeness(plan: &Plan) -> u8 {
     let is_stretch = plan.to.is_some();
+    // Between the 11th and 12th of December are no hours of a month.
+    let is_month = plan.when.cal.month.is_some() && plan.when.cal.day.is_none() && plan.when.nths.is_empty();
+    let is_hours_of_month = is_month && is_stretch && !plan.when.clocks.is_empty() && !plan.is_recurring();
     let is_asked = plan.mark == Some(Mark::From) || plan.is_range();
     match plan {
         _ if plan.when.is_several && !plan.is_recurring() => 0,
+        _ if is_hours_of_month => 0,
         // `viernes de 15 a 16` is from hour to hour, and not the 15th at four.
         _ if (is_asked || plan.is_recurring()) && plan.has_hours() => 3,
         // Today 10.05 is a time, unless nothing else makes sense.

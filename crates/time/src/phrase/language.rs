@@ -75,6 +75,12 @@ pub(super) struct Language {
     pub(super) preposition: Option<Class>,
     /// The class of words that are never the name of a thing with a number.
     pub(super) adverb: Option<Class>,
+    /// The class of verbs that say that something goes on: the parking `runs` until 16:00.
+    pub(super) goes_on: Option<Class>,
+    /// The class of `per` and its like.
+    pub(super) per: Option<Class>,
+    /// The class of months.
+    pub(super) month: Option<Class>,
     /// Whether nouns have a capital letter.
     pub(super) has_capital_nouns: bool,
     /// Whether the next Wednesday is the coming one.
@@ -187,6 +193,9 @@ impl Language {
             purpose: table.find_class("PURPOSE"),
             preposition: table.find_class("PREP"),
             adverb: table.find_class("ADVERB"),
+            goes_on: table.find_class("GOESON"),
+            month: table.find_class("MONTH"),
+            per: table.find_class("PER"),
             has_capital_nouns: table.setting("nouns", "small") == "capital",
             is_next_coming,
             hours: Hours { morning, early: hour("early", morning), weekend: hour("weekend", 24) },

@@ -1,7 +1,7 @@
 //! The time that a text says besides what was read. The parser does not ignore what it did not read.
 
 use super::action::Value;
-use super::atom::{Atom, Cal, Clock, DayPart, Dur, Unit};
+use super::atom::{Atom, Cal, Clock, DayPart, Dur, Mark, Unit};
 use super::find::Phrase;
 use super::grammar::{Grammar, Match};
 use super::language::Language;
@@ -100,6 +100,21 @@ impl Left<'_, '_> {
             .or_else(|| self.counted())
             .or_else(|| self.condition())
             .or_else(|| self.lasts())
+    }
+
+    /// So many days or weeks and what they are of: the last two weeks of April are not the last two weeks, and two hours a day not two hours.
+    pub(super) fn counted_of(&self) -> Option<Range> {
+        const WORDS_BETWEEN: usize = 2;
+        let is_class = |at: usize, class: Option<Class>| class.is_some_and(|class| self.grammar.has_class(at, class));
+        let small = [self.language.preposition, self.language.symbols.determiner, self.language.per];
+        let is_small = |at: &usize| small.into_iter().any(|class| is_class(*at, class));
+        let is_counted = |phrase: &&Phrase| is_length(phrase) || phrase.plan.when.window.is_some();
+        let phrase = self.phrases.iter().filter(is_counted).find(|phrase| self.is_used(phrase.from))?;
+        let n_small = (phrase.to..phrase.to + WORDS_BETWEEN).take_while(is_small).count();
+        let of = phrase.to + n_small;
+        let is_month = is_class(of, self.language.month);
+        let is_unit = n_small > 0 && is_class(of, Some(self.language.symbols.unit));
+        (is_month || is_unit).then_some((phrase.from, of + 1))
     }
 
     /// The time of a place, right after a clock: `5pm Tokyo time`, `20 Uhr New Yorker Zeit`.
@@ -223,6 +238,10 @@ impl Left<'_, '_> {
             if !self.is_complete && is_hour && !self.is_quoted((from - 1, from)) {
                 return Some((from - 1, from));
             }
+            // `december at 8`: a month before a time of day was meant to say when, and does not say the day.
+            if from > self.asked && self.is_month_name(from - 1) && !self.is_quoted((from - 1, from)) {
+                return Some((from - 1, from));
+            }
             let after = if self.is_sign(to, ',') { to + 1 } else { to };
             if self.is_used(after) || after >= self.grammar.len() {
                 continue;
@@ -253,7 +272,8 @@ impl Left<'_, '_> {
                 return Some((after, end));
             }
             // `daily at 8 and 20 feed the cat`: the 20 may be a time.
-            if self.is_complete && self.is_join(to) && self.is_small_number(to + 1) && !self.is_used(to + 1) {
+            let is_listed = self.is_join(to) && self.is_small_number(to + 1) && !self.is_used(to + 1);
+            if is_listed && (self.is_complete || self.counts_nothing(to + 1)) {
                 return Some((to, to + 2));
             }
             // Between two pieces that were read.
@@ -317,6 +337,14 @@ impl Left<'_, '_> {
     fn has_figures(&self, at: usize, n: u8) -> bool {
         let token = self.grammar.tokens.list.get(at);
         token.is_some_and(|token| matches!(token.kind, Kind::Number { digits, .. } if digits == n))
+    }
+
+    /// Whether a token is a month that is nobody's name, unlike April and Marta, and was not read.
+    fn is_month_name(&self, at: usize) -> bool {
+        const LETTERS_MIN: usize = 6;
+        let token = &self.grammar.tokens.list[at];
+        let is_month = self.language.month.is_some_and(|month| self.grammar.has_class(at, month));
+        is_month && !self.is_used(at) && self.text[token.start..token.end].chars().count() >= LETTERS_MIN
     }
 
     /// Whether a token is a number that can be an hour.
@@ -447,6 +475,13 @@ pub(super) fn is_topic_stretch(grammar: &Grammar<'_>, language: &Language, asked
         && !when.has_time()
         && phrase.plan.to.is_none()
         && led.and_then(|at| at.checked_sub(1)).is_some_and(is_noun)
+}
+
+/// Whether a phrase is the end of something that goes on already: the parking runs `until 16:00`. Nobody says when to be reminded of it.
+pub(super) fn is_end_of_running(grammar: &Grammar<'_>, language: &Language, phrase: &Phrase) -> bool {
+    let is_verb = |at: usize| language.goes_on.is_some_and(|verb| grammar.has_class(at, verb));
+    let is_until = phrase.plan.mark == Some(Mark::Until) && !phrase.plan.is_recurring();
+    is_until && phrase.from.checked_sub(1).is_some_and(is_verb)
 }
 
 /// Whether a phrase is a length and nothing else: a 20 minute walk.

@@ -239,6 +239,14 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
     // The work for the next quarter is a thing to talk about, and no time to be reminded at.
     phrases.retain(|phrase| !left::is_topic_stretch(&grammar, language, asked, phrase));
     let is_alarm = is_alarm(&mut grammar, language);
+    // What runs until Friday has begun: its end is the one moment to be reminded at, and is offered.
+    let mut ends = Vec::new();
+    for phrase in &mut phrases {
+        if left::is_end_of_running(&grammar, language, phrase) {
+            phrase.plan.mark = None;
+            ends.push(phrase.from);
+        }
+    }
     let understanding = Understanding {
         text,
         tokens: &tokens,
@@ -295,6 +303,10 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
                 is_series: is_recurring,
                 is_length,
             };
+            if let Some((from, to)) = left.counted_of() {
+                let words = &text[tokens.list[from].start..tokens.list[to - 1].end];
+                return refused(Why::about(Why::NOT_UNDERSTOOD, words), None);
+            }
             if let Some((from, to)) = left.unread() {
                 // Three times a day for a week: the hours are missing, and nobody means in a week.
                 let often = language.symbols.often;
@@ -302,6 +314,10 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
                     return refused(Why::of("no hours"), None);
                 }
                 let words = &text[tokens.list[from].start..tokens.list[to - 1].end];
+                return refused(Why::about(Why::NOT_UNDERSTOOD, words), Some(meaning));
+            }
+            if let Some((from, to)) = used.iter().find(|(from, _)| ends.contains(from)) {
+                let words = &text[tokens.list[from - 1].start..tokens.list[to - 1].end];
                 return refused(Why::about(Why::NOT_UNDERSTOOD, words), Some(meaning));
             }
             if is_misfit && let (Some((from, _)), Some((_, to))) = (used.first(), used.last()) {

@@ -2,7 +2,7 @@
 
 use super::atom::{Cal, Clock, DayPart, Half, Unit, Which};
 use super::plan::Plan;
-use super::resolve::{Here, Point, Why, too_far, too_long};
+use super::resolve::{Here, Point, TimeOfDay, Why, times_of, too_far, too_long};
 use super::stretch::{Stretch, tomorrow};
 use super::when::When;
 use super::{Grain, Meaning};
@@ -45,6 +45,18 @@ pub(super) fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Wh
     if is_month(&from) && is_month(&to) && from.cal.year.is_none() && to.cal.year.is_some() {
         return Err(Why::of("whole stretch"));
     }
+    // From January 2027 to March 2027 is to the end of March.
+    let is_only_month = |when: &When| is_month(when) && !when.has_time() && when.edge.is_none() && when.days.is_none();
+    if let (Some(first), Some(year), Some(end)) = (from.cal.month, from.cal.year, to.cal.year)
+        && is_only_month(&from)
+        && is_only_month(&to)
+    {
+        let last = Stretch::month(end, to.cal.month.ok_or_else(too_far)? as i8)?.last;
+        let first = Stretch::month(year, first as i8)?.first;
+        let (from, to) = (here.midnight(first)?, here.midnight(tomorrow(last)?)?);
+        let meaning = Meaning::Interval { from, to, grain: Grain::Month };
+        return if from < to { Ok(meaning) } else { Err(Why::of("ends first")) };
+    }
     // Of `13 to 15 July` both are in July; on `9:30 to 11:00 on Thursday` both are on Thursday.
     from.cal.month = from.cal.month.or(if from.cal.day.is_some() { to.cal.month } else { None });
     from.cal.year = from.cal.year.or(if from.cal.month.is_some() { to.cal.year } else { None });
@@ -54,6 +66,10 @@ pub(super) fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Wh
     }
     if from.zone.is_none() && !from.clocks.is_empty() {
         from.zone = to.zone;
+    }
+    // The night from the 11th to the 12th ends in the morning.
+    if from.part == Some(DayPart::Night) && from.clocks.is_empty() && to.has_day() && !to.has_time() {
+        to.part = Some(DayPart::EarlyMorning);
     }
     if let ([first], Some(last)) = (&mut *from.clocks, to.clocks.first())
         && from.part.is_none()
@@ -70,14 +86,32 @@ pub(super) fn stretch(from: &When, to: &When, here: &Here) -> Result<Meaning, Wh
             return Err(Why::of("no such time"));
         }
     }
+    // From August 1 to tomorrow: tomorrow is that of the person who says it; the Friday of `Monday to Friday` is the one after the Monday.
+    let is_said_from_now = to.rel.is_some() || to.is_now || to.period.is_some();
     let ends_of = |from: &When| {
         let begins = here.point(from)?;
-        let ends = here.moved_to(begins.at, &here.zone).point(&to)?;
+        let there = if is_said_from_now { here.clone() } else { here.moved_to(begins.at, &here.zone) };
+        let ends = there.point(&to)?;
         Ok::<_, Why>((begins, ends))
     };
     let (mut begins, mut ends) = ends_of(&from)?;
     // From 8 to 17, said at noon, is running.
     let is_sure = |clock: &Clock| clock.half != Half::Either;
+    // Today from 9 to 11, said at ten, is running; it is no evening.
+    if from.rel == Some(0)
+        && from.part.is_none()
+        && let [clock] = *from.clocks
+        && clock.half == Half::Either
+    {
+        let at_half = |hour: u8| {
+            let mut said = from.clone();
+            said.clocks[0] = Clock { hour, half: Half::Known, ..clock };
+            ends_of(&said).ok().filter(|(begun, ending)| begun.at <= here.now && here.now < ending.at)
+        };
+        let (awake, asleep): (Vec<_>, Vec<_>) = times_of(clock).into_iter().partition(TimeOfDay::is_awake);
+        let running = awake.into_iter().chain(asleep).find_map(|time| at_half(time.hour));
+        (begins, ends) = running.unwrap_or((begins, ends));
+    }
     let is_hours = !from.has_day() && !to.has_day() && from.clocks.iter().chain(&*to.clocks).all(is_sure);
     if is_hours && let Ok((begun, ending)) = ends_of(&When { rel: Some(0), ..from.clone() }) {
         let is_running = begun.at <= here.now && here.now < ending.at && begun.grain < Grain::Day;

@@ -81,6 +81,16 @@ pub(super) fn middle(stretch: Stretch) -> Result<Date, Why> {
     add_days(stretch.first, days / 2)
 }
 
+/// The day on which it begins to be later in a week, a month or a year: Thursday, the 16th, the first of July.
+pub(super) fn later_in(stretch: Stretch, unit: Unit) -> Result<Date, Why> {
+    match unit {
+        Unit::Week => add_days(stretch.first, 3),
+        Unit::Month => add_days(stretch.first, 15),
+        Unit::Year => add_months(stretch.first, 6),
+        _ => Err(Why::of("whole stretch")),
+    }
+}
+
 pub(super) fn has_weekday(days: u8, date: Date) -> bool {
     days & (1 << date.weekday().to_monday_zero_offset()) != 0
 }

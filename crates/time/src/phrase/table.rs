@@ -145,10 +145,10 @@ pub(super) enum Argument {
 
 /// A set of classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct ClassSet([u64; 8]);
+pub(super) struct ClassSet([u64; 10]);
 
 impl ClassSet {
-    const ROOM: usize = 512;
+    const ROOM: usize = 640;
 
     pub(super) fn insert(&mut self, class: Class) {
         self.0[class as usize / 64] |= 1 << (class % 64);

@@ -286,6 +286,11 @@ impl Understanding<'_> {
             plan.make_series();
         }
         if plan.is_recurring() {
+            // Every 5/4 is the same day as 5/4.
+            if plan.when.is_swappable && self.here.is_other_way_round(&plan.when) {
+                plan.when.cal = Cal { month: plan.when.cal.day, day: plan.when.cal.month, ..plan.when.cal };
+                plan.when.is_swappable = false;
+            }
             let schedule = recur::schedule(&plan, self.here, self.zone, &self.said(used), self.steps)?;
             return Ok(Meaning::Recurring(Box::new(schedule)));
         }
@@ -298,7 +303,10 @@ impl Understanding<'_> {
             if let Some(first) = plan.when.cal.month.filter(|_| plan.is_range() && plan.when.cal.day.is_none()) {
                 return months(first, plan.when.cal.year, to, self.here);
             }
-            return stretch(&plan.when, to, self.here);
+            // From the 6th to the 7th at seven ends at seven as well.
+            let is_days = plan.is_range() && to.cal.day.is_some() && !to.has_time();
+            let clocks = if is_days { plan.when.clocks } else { to.clocks };
+            return stretch(&plan.when, &When { clocks, ..(**to).clone() }, self.here);
         }
         if plan.mark == Some(Mark::Before) {
             return Err(Why::of("before"));

@@ -12,6 +12,10 @@ use super::{Grain, Meaning};
 /// The rest of a stretch, and all of it, as the edge of a point has them.
 const REST: i32 = 2;
 const ALL: i32 = 3;
+/// What comes later in a stretch, as the edge of a point.
+pub(super) const LATER: i32 = 4;
+/// The week that a date is in, as the edge of the date.
+pub(super) const WEEK_OF: i32 = 5;
 
 /// The first days of spring, summer, autumn and winter, as month and day.
 const SEASONS: [(i8, i8); 4] = [(3, 20), (6, 21), (9, 23), (12, 21)];

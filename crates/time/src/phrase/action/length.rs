@@ -14,6 +14,8 @@ family! {
     DurAndHalf = "dur_and_half",
     /// `dur_plus $1 $2`: a length and another.
     DurPlus = "dur_plus",
+    /// `dur_smaller $1 $2`: the same without a word between them, where the larger is said first: two hours a day are no day and two hours.
+    DurSmaller = "dur_smaller",
     /// `dur_more $1 $2 unit`: a length and so many of a smaller unit: `2 hours ten`.
     DurMore = "dur_more",
     /// `after $1`: so long from now.
@@ -72,6 +74,10 @@ impl Family {
                 atom(Atom::OffsetRange(Dur::of(from, unit)?, more))
             }
             Self::Within => atom(Atom::Within(given.dur(0)?)),
+            Self::DurSmaller => {
+                let (first, more) = (given.dur(0)?, given.dur(1)?);
+                (more.finest < first.finest).then(|| Value::Dur(first.plus(more)))
+            }
             Self::FromNow => atom(Atom::OffsetRange(Dur::of(0.0, Unit::Second)?, given.dur(0)?)),
             Self::AfterClock => match given.value(1) {
                 Value::Digits { value: 0..60, digits: 2, .. } => {

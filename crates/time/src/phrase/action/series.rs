@@ -12,7 +12,7 @@ family! {
     Season = "season",
     /// `of unit`: the week, month or year that something is in.
     Of = "of",
-    /// `edge n`: beginning (-1), middle (0), end (1), rest (2), all (3) of what follows.
+    /// `edge n`: beginning (-1), middle (0), end (1), rest (2), all (3), later part (4), week (5) of what follows.
     Edge = "edge",
     /// `edge_of n unit`: the same of a unit, in one word: the month's end.
     EdgeOf = "edge_of",

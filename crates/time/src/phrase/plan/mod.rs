@@ -198,6 +198,15 @@ impl Plan {
         if matches!(self.every, Some((_, Unit::Workday | Unit::Weekend))) && when.days.is_some() {
             return false;
         }
+        // Every Friday in 2027 does not come again and again.
+        if when.cal.year.is_some() {
+            return false;
+        }
+        // Every day and Monday are two things.
+        let is_one_weekday = matches!(when.days, Some((days, Which::Bare | Which::Word)) if days.count_ones() == 1);
+        if self.every == Some((1, Unit::Day)) && is_one_weekday {
+            return false;
+        }
         // Every ten minutes until five: five is the end, and no time of the day.
         if matches!(self.every, Some((_, Unit::Minute | Unit::Hour))) && !when.clocks.is_empty() {
             return false;

@@ -179,7 +179,8 @@ impl Plan {
             return false;
         }
         // Saturday and at nine: another day was to follow.
-        let is_day_open = was_open && !self.is_each_open && self.has_and && self.when.days.is_some();
+        let has_day = self.when.days.is_some() || self.when.cal.day.is_some();
+        let is_day_open = was_open && !self.is_each_open && self.has_and && has_day;
         if is_day_open && self.when.clocks.is_empty() && matches!(atom, Atom::Clock(_)) {
             return false;
         }

@@ -5,9 +5,10 @@ use jiff::civil::Date;
 use super::{Here, Why, too_far, too_long};
 use crate::phrase::atom::{Cal, Unit, What, Which};
 use crate::phrase::stretch::{
-    Stretch, add_days, add_months, has_weekday, in_week, middle, monday_of, next_weekday, tomorrow,
+    Stretch, add_days, add_months, has_weekday, in_week, later_in, middle, monday_of, next_weekday, tomorrow,
 };
 use crate::phrase::when::When;
+use crate::phrase::whole::{LATER, WEEK_OF};
 use crate::phrase::{Grain, feast};
 
 /// How many years ahead a date without a year may be, to fall on the weekday that was named.
@@ -57,6 +58,9 @@ impl Here {
         }
         if let Some((n, what)) = when.nths.first() {
             return self.nth_day(when, *n, *what, from).map(Some);
+        }
+        if when.edge == Some(WEEK_OF) {
+            return self.week_of_date(when).map(Some);
         }
         if when.cal != Cal::default() {
             let day = self.cal_day(when, from)?;
@@ -135,6 +139,18 @@ impl Here {
         let this = named(in_year(from.year())?)?;
         let date = if this >= from { this } else { named(in_year(from.year() + 1)?)? };
         Ok(Day { grain, ..Day::open(date) })
+    }
+
+    /// What is left of the week that a date is in, which may be this one.
+    fn week_of_date(&self, when: &When) -> Result<Day, Why> {
+        let today = self.local.date();
+        let this = self.week_of(today)?;
+        if when.cal.day.is_none() {
+            return Err(Why::of("whole stretch"));
+        }
+        let first = self.week_of(self.cal_day(when, this)?.date)?;
+        let date = if first == this { today } else { first };
+        Ok(Day { grain: Grain::Week, ..Day::exact(date) })
     }
 
     fn feast_day(&self, when: &When, feast: i32, from: Date) -> Result<Day, Why> {
@@ -231,6 +247,8 @@ impl Here {
             Some(1) if unit == Unit::Week => in_week(stretch.first, 0b001_0000)?,
             Some(1) => stretch.last,
             Some(0) => middle(stretch)?,
+            // Later this week, said on a Friday, is the Saturday if nothing else is said; on the last day it is that day.
+            Some(LATER) => later_in(stretch, unit)?.max(tomorrow(today)?).min(stretch.last),
             _ => stretch.first,
         };
         let grain = if when.edge.is_some() { Grain::Day } else { grain };

@@ -21,6 +21,7 @@ use super::list::List;
 pub(super) use super::reason::Why;
 use super::stretch::{add_days, add_months, in_week, next_weekday, tomorrow, workdays_from};
 use super::when::When;
+use super::whole::LATER;
 use crate::habits::{DateOrder, Habits};
 
 /// When such a day is today and its morning is over.
@@ -109,7 +110,7 @@ impl Here {
 
     /// Whether 3/4 is meant as the third of April: where people write it so, or, where that is not known, beside a
     /// time that nobody writes who writes the month first.
-    fn is_other_way_round(&self, when: &When) -> bool {
+    pub(super) fn is_other_way_round(&self, when: &When) -> bool {
         let is_24_hours = when.clocks.iter().any(|clock| clock.half != Half::Either && clock.is_written_24);
         self.is_day_first.unwrap_or(is_24_hours)
     }
@@ -207,9 +208,7 @@ impl Here {
     pub(super) fn window(&self, n: i32, unit: Unit) -> Result<(Point, Timestamp), Why> {
         let dur = Dur::of(f64::from(n.abs()), unit).ok_or_else(too_far)?;
         if unit < Unit::Day {
-            let there = self.now_plus(self.now, if n < 0 { dur.negated() } else { dur })?;
-            let (from, to) = if n < 0 { (there, self.now) } else { (self.now, there) };
-            return Ok((Point { at: from, grain: grain_of(unit) }, to));
+            return self.window_of_hours(n, unit, dur);
         }
         let today = self.local.date();
         // The next 3 days begin tomorrow, the last 2 weeks are the two before this one.
@@ -230,6 +229,27 @@ impl Here {
         };
         let (first, after) = if n < 0 { (moved(this, n)?, this) } else { (moved(this, 1)?, moved(this, n + 1)?) };
         Ok((Point { at: self.midnight(first)?, grain: Grain::Day }, self.midnight(after)?))
+    }
+
+    /// The next or the last so many hours or minutes. Like days they are counted whole: the next 3 hours begin with the next full hour, and
+    /// they are over three hours from now.
+    fn window_of_hours(&self, n: i32, unit: Unit, dur: Dur) -> Result<(Point, Timestamp), Why> {
+        let begun = |local: DateTime| match unit {
+            Unit::Hour => local.with().minute(0).second(0).subsec_nanosecond(0).build(),
+            Unit::Minute => local.with().second(0).subsec_nanosecond(0).build(),
+            _ => Ok(local),
+        };
+        // Where summer time ends, an hour comes twice: what has passed of it is the same in both.
+        let passed = self.local.duration_since(begun(self.local).map_err(|_| too_far())?);
+        let this = self.now.checked_sub(passed).map_err(|_| too_far())?;
+        let grain = grain_of(unit);
+        if n < 0 {
+            return Ok((Point { at: self.now_plus(this, dur.negated())?, grain }, self.now));
+        }
+        let to = self.now_plus(self.now, dur)?;
+        let next = self.now_plus(this, Dur::of(1.0, unit).ok_or_else(too_far)?)?;
+        let from = if unit > Unit::Second && next < to { next } else { self.now };
+        Ok((Point { at: from, grain }, to))
     }
 
     /// When a day begins.
@@ -312,7 +332,7 @@ impl Here {
     fn on_day(&self, when: &When, day: Day) -> Result<Point, Why> {
         let morning = self.timestamp(day.date.to_datetime(self.habits.on_day()))?;
         let mut point = Point { at: morning, grain: day.grain };
-        if day.date == self.local.date() && morning <= self.now && when.edge.is_none() {
+        if day.date == self.local.date() && morning <= self.now && when.edge.is_none_or(|edge| edge >= LATER) {
             for time in LATER_TODAY {
                 let at = self.timestamp(day.date.to_datetime(time))?;
                 if at > self.now {

@@ -8,8 +8,9 @@ use jiff::civil::{Date, Time, Weekday};
 use super::{Here, Point};
 use crate::phrase::Grain;
 use crate::phrase::atom::{DayPart, Unit};
-use crate::phrase::stretch::{add_days, tomorrow};
+use crate::phrase::stretch::{add_days, later_in, tomorrow};
 use crate::phrase::when::When;
+use crate::phrase::whole::{LATER, WEEK_OF};
 
 const NOON: i8 = 12;
 const AFTER_LUNCH: i8 = 13;
@@ -53,6 +54,16 @@ impl Here {
 
     /// From when to when the week, month or year is whose `date` was taken, or the end of it that was named.
     fn days_within(&self, when: &When, grain: Grain, date: Date) -> Option<(Timestamp, Timestamp)> {
+        if when.edge == Some(LATER) {
+            let (unit, rel) = when.period.or(when.of.map(|unit| (unit, 0)))?;
+            let stretch = self.stretch(unit, rel).ok()?;
+            let first = later_in(stretch, unit).ok()?.max(self.local.date());
+            return Some((self.midnight(first).ok()?, self.midnight(tomorrow(stretch.last).ok()?).ok()?));
+        }
+        if when.edge == Some(WEEK_OF) {
+            let last = add_days(self.week_of(date).ok()?, 6).ok()?;
+            return Some((self.midnight(date).ok()?, self.midnight(tomorrow(last).ok()?).ok()?));
+        }
         if let Some((first, last)) = edge_within(when, date) {
             return Some((self.midnight(first).ok()?, self.midnight(tomorrow(last).ok()?).ok()?));
         }

@@ -126,9 +126,11 @@ impl When {
         if self.near.is_some() && !(has_other_day || has_cal || has_nth) {
             return false;
         }
-        // Next week at 10 does not say on which day.
-        let is_of_week = matches!(self.period, Some((Unit::Week, _))) && self.days.is_none() && self.nths.is_empty();
-        if is_of_week && !self.clocks.is_empty() {
+        // Next week at 10 does not say on which day, nor does December at 8.
+        let is_long = self.cal.month.is_some()
+            || matches!(self.period, Some((Unit::Week | Unit::Month | Unit::Quarter | Unit::Year, _)));
+        let is_dayless = self.days.is_none() && self.nths.is_empty() && self.cal.day.is_none() && self.edge.is_none();
+        if is_long && is_dayless && !self.clocks.is_empty() {
             return false;
         }
         if self.shift.is_some() && !(has_other_day || has_cal || has_clock || has_nth) {

@@ -3,6 +3,7 @@
 use super::When;
 use crate::phrase::atom::{Atom, Cal, Clock, DayPart, Dur, Unit, Which};
 use crate::phrase::list::LIST_MAX;
+use crate::phrase::whole::WEEK_OF;
 
 impl When {
     /// Whether `atom` goes with what was said. Days and times make a list where there `may_be_list`s.
@@ -13,7 +14,11 @@ impl When {
         }
         // The rest of a week or a month is meant; to have a rest is another thing.
         let is_part = self.edge.is_some_and(|edge| edge > 1);
-        if is_part && !matches!(atom, Atom::Of(_) | Atom::Period { .. }) {
+        let is_of_part = match self.edge {
+            Some(WEEK_OF) => matches!(atom, Atom::Cal { .. } | Atom::Swappable(_)),
+            _ => matches!(atom, Atom::Of(_) | Atom::Period { .. }),
+        };
+        if is_part && !is_of_part {
             return false;
         }
         match atom {
@@ -259,6 +264,8 @@ impl When {
 
     fn takes_feast(&self) -> bool {
         self.feast.is_none()
+            // The week of Easter may be the one before it or after it.
+            && self.of != Some(Unit::Week)
             && self.window.is_none()
             && self.week.is_none()
             && !self.is_from_now()
