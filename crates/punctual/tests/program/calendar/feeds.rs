@@ -157,6 +157,8 @@ async fn a_calendar_that_is_as_it_was_is_not_sent_again() {
     assert_eq!(server.call(Method::PUT, "/v1/users/alice/calendars/work", Some(work)).await.0, 201);
     until("it is planned", async || coming(&server, "alice").await == ["Dentist"]).await;
     let work = async || server.get("/v1/users/alice/calendars/work").await;
+    // Its events are planned before it is written that it was read.
+    until("it is read", async || !work().await["read_at"].is_null()).await;
     let first = work().await;
 
     clock.set(morning.timestamp() + SignedDuration::from_mins(61));
