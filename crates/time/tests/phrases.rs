@@ -121,6 +121,49 @@ fn a_language_that_shares_its_short_words_is_never_worked_out() {
     }
 }
 
+#[test]
+fn a_language_that_has_to_be_said_gives_no_time_of_another() {
+    let zone = Zone::named("Europe/Berlin").unwrap();
+    let now: Timestamp = "2026-03-10T09:15:00+01:00".parse().unwrap();
+    let french = [
+        "demain à 8h appelle maman",
+        "demain à 8",
+        "tous les jours à 8h",
+        "toutes les 5 minutes",
+        "chaque lundi à 9h",
+        "lundi à 8h",
+        "Lundi 8h",
+        "demain 8h",
+        "appelle maman à 8h",
+        "rappelle-moi dans 2h",
+        "rappelle-moi dans 2 heures",
+        "rappelle-moi dans une heure",
+    ];
+    let spanish = ["mañana a las 8h llama", "llama a las 8h", "cada lunes 8h", "todos los días a las 8h", "domingo 8h"];
+    let rows = french.map(|text| (text, Lang::Fr)).into_iter().chain(spanish.map(|text| (text, Lang::Es)));
+    for (text, lang) in rows {
+        let Meaning::None { reason } = parse(text, None, &zone, now).meaning else { panic!("{text} is understood") };
+        assert!(reason.contains(&format!("`{lang}`")), "{text}: {reason}");
+    }
+    for (text, lang) in [("demain à 8h", Lang::Fr), ("rappelle-moi dans 2h", Lang::Fr), ("mañana a las 8h", Lang::Es)]
+    {
+        let parsed = parse(text, Some(lang), &zone, now);
+        assert!(!matches!(parsed.meaning, Meaning::None { .. }), "{text}");
+    }
+    // A name, a feast, a word in quotation marks, and a slip of another language.
+    for text in [
+        "tomorrow at 8 call Domingo",
+        "tomorrow at 8 mardi gras party",
+        "tomorrow at 8 read \"demain\"",
+        "dans u 18",
+        "tomorrow at 9 learn the french for the third day, which is mardi",
+        "sutra u 8 očisti čađa",
+    ] {
+        let meaning = parse(text, None, &zone, now).meaning;
+        assert!(matches!(&meaning, Meaning::Instant { .. }), "{text}: {meaning:?}");
+    }
+}
+
 /// The other meanings of the words, as local times.
 fn alternatives(text: &str, lang: Lang, zone: &str) -> Vec<String> {
     let zone = Zone::named(zone).unwrap();
@@ -212,6 +255,14 @@ fn a_refusal_is_said_in_the_language_of_the_text_and_offers_what_is_likely() {
             "no se entiende «hora de Lisboa»; ¿quizás miércoles 11 de marzo de 2026 a las 09:00, Europe/Berlin?",
         ),
         ("le 31 février", Lang::Fr, "cette date n'existe pas"),
+        ("at 14:60", Lang::En, "it names a date or a time of day that does not exist"),
+        ("um 25:00", Lang::De, "dieses Datum oder diese Uhrzeit gibt es nicht"),
+        ("sunday 21 november at 9", Lang::En, "the day of the week does not fit: it is Sat 21 Nov 2026"),
+        (
+            "tomorrow 7 catch the train",
+            Lang::En,
+            "`7` was not understood; did you mean Wed 11 Mar 2026 at 07:00, Europe/Berlin?",
+        ),
         ("svaki dan od 9 do 17", Lang::Hr, "nedostaju sati; reci i njih, na primjer `svaki dan u 8 i u 20`"),
         ("täglich um 8 ab dem 20. März bis zum 15. März 2026", Lang::De, "es endet, bevor es beginnt"),
         ("werktags um 8 außer montags, dienstags, mittwochs, donnerstags und freitags", Lang::De, "das kommt nie vor"),

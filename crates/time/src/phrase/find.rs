@@ -68,6 +68,10 @@ pub(super) struct Symbols {
     pub(super) link: Option<Symbol>,
     /// The class of words after which it follows whose something is.
     pub(super) of: Option<Class>,
+    /// The class of words that lead a time of day and never a count: the `at` of `at 7 times table practice`.
+    pub(super) lead: Option<Class>,
+    /// The class of months.
+    pub(super) month: Option<Class>,
 }
 
 /// All phrases of a text, from left to right.
@@ -169,6 +173,20 @@ impl Search {
             if is_often && matches!(atom, Atom::Count(_) | Atom::Every { .. }) {
                 continue;
             }
+            // Every Monday at 8 times is neither eight times nor on the 8th.
+            let is_day =
+                matches!(atom, Atom::Cal { cal: Cal { year: None, month: None, day: Some(_) }, is_weak: true });
+            if (matches!(atom, Atom::Count(_)) && (self.is_led(grammar, at) || self.is_dated(grammar, at)))
+                || (is_day && self.is_led(grammar, at))
+            {
+                continue;
+            }
+            // Pull 3 weeds: a word near a unit is one only where something says that a time is meant.
+            let is_all = from == 0 && found.end == grammar.len();
+            let is_length = matches!(atom, Atom::Length(_));
+            if is_length && !is_all && (at..found.end).any(|token| grammar.slipped(token).is_some()) {
+                continue;
+            }
             if self.left == 0 || self.tries == 0 || self.patience == 0 {
                 return;
             }
@@ -181,7 +199,6 @@ impl Search {
                 continue;
             };
             self.atoms.push(atom);
-            let is_all = from == 0 && found.end == grammar.len();
             if (next.is_whole() || (is_all && next.is_whole_alone())) && self.is_better(grammar, &next, from, found.end)
             {
                 let is_topic = self.symbols.topic.is_some_and(|topic| from > 0 && grammar.has_class(from - 1, topic));
@@ -212,6 +229,19 @@ impl Search {
             self.extend(grammar, &next, from, found.end);
             self.atoms.pop();
         }
+    }
+
+    /// Whether a number is a time of day, whatever it could count: at 8 x.
+    fn is_led(&self, grammar: &Grammar<'_>, at: usize) -> bool {
+        let is_lead = |at: usize| self.symbols.lead.is_some_and(|lead| grammar.has_class(at, lead));
+        at.checked_sub(1).is_some_and(|before| is_lead(before) || grammar.is_sign(before, '@'))
+    }
+
+    /// Whether a number is a day of the month before it: feb 29 x. After 29 feb, it counts.
+    fn is_dated(&self, grammar: &Grammar<'_>, at: usize) -> bool {
+        let is_month = |at: usize| self.symbols.month.is_some_and(|month| grammar.has_class(at, month));
+        let has_day = at.checked_sub(2).is_some_and(|day| grammar.is_number(day));
+        at.checked_sub(1).is_some_and(is_month) && !has_day
     }
 
     /// Whether an article or its like stands before a token.

@@ -49,14 +49,20 @@ struct Seen<'a> {
 
 impl<'a> Grammar<'a> {
     pub(super) fn new(table: &'a Table, tokens: &'a Tokens) -> Self {
-        let seen = tokens.list.iter().map(|token| {
+        let is_amount = |token: &Token| match token.kind {
+            Kind::Number { .. } => true,
+            Kind::Word { .. } => table.is_amount(tokens.word_of(token)),
+            Kind::Sign(sign) => matches!(sign, '½' | '¼' | '¾'),
+        };
+        let seen = tokens.list.iter().enumerate().map(|(at, token)| {
             let mut classes = ClassSet::default();
             let mut slipped = None;
             let meanings: &[Lexeme] = match token.kind {
                 _ if token.is_masked => &[],
                 Kind::Word { .. } => match table.meanings(tokens.word_of(token)) {
                     [] => {
-                        slipped = table.slip(tokens.word_of(token), token.has_umlaut);
+                        let is_counted = at > 0 && is_amount(&tokens.list[at - 1]);
+                        slipped = table.slip(tokens.word_of(token), token.has_umlaut, is_counted);
                         slipped.map_or(&[][..], |(word, _)| table.meanings(word))
                     }
                     meanings => meanings,
@@ -119,6 +125,16 @@ impl<'a> Grammar<'a> {
     /// Whether a token is a word.
     pub(super) fn is_word(&self, at: usize) -> bool {
         self.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Word { .. }))
+    }
+
+    /// Whether a token is a number.
+    pub(super) fn is_number(&self, at: usize) -> bool {
+        self.tokens.list.get(at).is_some_and(|token| matches!(token.kind, Kind::Number { .. }))
+    }
+
+    /// Whether a token is this sign.
+    pub(super) fn is_sign(&self, at: usize, sign: char) -> bool {
+        self.tokens.list.get(at).is_some_and(|token| token.kind == Kind::Sign(sign))
     }
 
     /// Whether a token is a number of one figure.

@@ -36,6 +36,8 @@ pub(super) struct Language {
     /// Numbers that were meant as a date and are none, and those that are none unless they count what follows: 31/04, the 32nd.
     pub(super) no_date: Option<Symbol>,
     pub(super) no_day: Option<Symbol>,
+    /// Two numbers that were meant as a clock, in a text that has no time: at 14:60.
+    pub(super) no_clock: Option<Symbol>,
     /// From one hour to another, which a series of days does not have: `de 9 a 17`.
     pub(super) hours_range: Option<Symbol>,
     /// Words after which a length says how long something takes: the film lasts two hours.
@@ -56,6 +58,8 @@ pub(super) struct Language {
     /// The classes of the word for hours after which minutes follow, and of what people count: um 18 Uhr 30 Leute.
     pub(super) clock_word: Option<Class>,
     pub(super) counted: Option<Class>,
+    /// The class of things that people take, do or buy in numbers: two tablets, 10 pushups.
+    pub(super) thing: Option<Class>,
     /// Words after a day that say when on it, in a way that nobody can tell: `before dinner`.
     pub(super) open: Option<Symbol>,
     /// Words that ask to be woken.
@@ -79,8 +83,9 @@ pub(super) struct Language {
     pub(super) goes_on: Option<Class>,
     /// The class of `per` and its like.
     pub(super) per: Option<Class>,
-    /// The class of months.
+    /// The class of months, and those of days of the week.
     pub(super) month: Option<Class>,
+    pub(super) weekdays: Vec<Class>,
     /// Whether nouns have a capital letter.
     pub(super) has_capital_nouns: bool,
     /// Whether the next Wednesday is the coming one.
@@ -150,6 +155,8 @@ impl Language {
             article: class("A"),
             link: table.find_symbol("link"),
             of: table.find_class("OF"),
+            lead: table.find_class("CLOCKLEAD"),
+            month: table.find_class("MONTH"),
         };
         let (ask, link) = (table.find_symbol("ask"), table.find_symbol("link"));
         let is_next_coming = table.setting("next weekday", "coming") == "coming";
@@ -172,6 +179,7 @@ impl Language {
             bad_date: table.find_symbol("baddate"),
             no_date: table.find_symbol("nodate"),
             no_day: table.find_symbol("nosuchday"),
+            no_clock: table.find_symbol("noclock"),
             hours_range: table.find_symbol("hoursrange"),
             lasts: table.find_symbol("lasts"),
             half_word: table.find_symbol("halfword"),
@@ -183,6 +191,7 @@ impl Language {
             zone_in: table.find_class("ZONEIN"),
             clock_word: table.find_class("CLOCKWORD"),
             counted: table.find_class("COUNTED"),
+            thing: table.find_class("THING"),
             open: table.find_symbol("open"),
             wake: table.find_symbol("wake"),
             every: table.find_class("EVERYWORD").or_else(|| table.find_class("EVERY")),
@@ -195,6 +204,10 @@ impl Language {
             adverb: table.find_class("ADVERB"),
             goes_on: table.find_class("GOESON"),
             month: table.find_class("MONTH"),
+            weekdays: ["WEEKDAY", "WEEKDAYWORD", "WEEKDAYDOT"]
+                .iter()
+                .filter_map(|name| table.find_class(name))
+                .collect(),
             per: table.find_class("PER"),
             has_capital_nouns: table.setting("nouns", "small") == "capital",
             is_next_coming,

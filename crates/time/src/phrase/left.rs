@@ -96,7 +96,8 @@ impl Left<'_, '_> {
     pub(super) fn unread(&mut self) -> Option<Range> {
         let left = self.phrase().or_else(|| self.beside()).or_else(|| self.looks_like_time());
         let left = left.or_else(|| self.place()).or_else(|| self.every()).or_else(|| self.numbered());
-        left.or_else(|| self.bare_before())
+        left.or_else(|| self.bare_hour().map(|(at, _)| (at, at + 1)))
+            .or_else(|| self.bare_before())
             .or_else(|| self.counted())
             .or_else(|| self.condition())
             .or_else(|| self.lasts())
@@ -320,7 +321,7 @@ impl Left<'_, '_> {
     }
 
     pub(super) fn is_sign(&self, at: usize, sign: char) -> bool {
-        self.grammar.tokens.list.get(at).is_some_and(|token| token.kind == Kind::Sign(sign))
+        self.grammar.is_sign(at, sign)
     }
 
     pub(super) fn is_number(&self, at: usize) -> bool {

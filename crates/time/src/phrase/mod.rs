@@ -15,6 +15,7 @@ mod atom;
 mod command;
 mod feast;
 mod find;
+mod foreign;
 mod grammar;
 mod lang;
 mod language;
@@ -219,6 +220,7 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         return nothing(TOO_MUCH.to_owned());
     }
     let tokens = Tokens::of(text);
+    let is_unsaid = lang.is_none() && !tokens.is_cyrillic;
     let (language, mut grammar, tried) = language::choose(lang, &tokens, zone);
     let mut phrases = find::find(&mut grammar, language.symbols);
     // Text in quotation marks is a time only if nothing else is.
@@ -252,6 +254,7 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         tokens: &tokens,
         phrases: &phrases,
         here: &here,
+        language,
         zone,
         asked,
         is_series,
@@ -279,6 +282,15 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
         suggestion: suggestion.map(Box::new),
         slips: Vec::new(),
     };
+    // Demain à 8h is not in eight hours: what looks like another language has to be said to be.
+    let has_other_fault = meaning.as_ref().is_err_and(|why| !why.is(Why::NO_TIME));
+    if is_unsaid
+        && !has_other_fault
+        && let Some(other) = foreign::language(&tokens, &used)
+    {
+        let reason = Language::of(other).says(&Why::of("other language"));
+        return Parsed { meaning: Meaning::None { reason }, ..refused(Why::of(Why::NO_TIME), None) };
+    }
     if unsaid::has_no_date(&mut grammar, language, asked, &used) {
         return refused(Why::of("no such date"), None);
     }
@@ -308,13 +320,16 @@ fn read(text: &str, lang: Option<Lang>, zone: &Zone, said: &Said, steps: &Steps)
                 return refused(Why::about(Why::NOT_UNDERSTOOD, words), None);
             }
             if let Some((from, to)) = left.unread() {
+                // Tomorrow 7 catch the train is most likely tomorrow at seven.
+                let hour = left.bare_hour().filter(|(at, _)| *at == from);
                 // Three times a day for a week: the hours are missing, and nobody means in a week.
                 let often = language.symbols.often;
                 if often.is_some_and(|often| !grammar.find(often, from).is_empty()) {
                     return refused(Why::of("no hours"), None);
                 }
                 let words = &text[tokens.list[from].start..tokens.list[to - 1].end];
-                return refused(Why::about(Why::NOT_UNDERSTOOD, words), Some(meaning));
+                let at_hour = hour.and_then(|(_, plan)| understanding.meaning_of(plan, &used).ok());
+                return refused(Why::about(Why::NOT_UNDERSTOOD, words), Some(at_hour.unwrap_or(meaning)));
             }
             if let Some((from, to)) = used.iter().find(|(from, _)| ends.contains(from)) {
                 let words = &text[tokens.list[from - 1].start..tokens.list[to - 1].end];

@@ -26,8 +26,12 @@ pub(super) type Symbol = u16;
 /// The class of numbers in digits.
 pub(super) const DIGITS: Class = 0;
 
-/// The classes of words that are known with one letter amiss, and how long such a word is.
+/// The classes of words that are known with one letter amiss, and how long such a word is. Units are known so only after a number,
+/// and where no other word is near.
 const SLIP_CLASSES: [&str; 4] = ["REL", "WEEKDAY", "MONTH", "EVERY"];
+const SLIP_UNIT: &str = "UNIT";
+/// The classes of words that say how many, in letters.
+const AMOUNT_CLASSES: [&str; 7] = ["A", "NUNIT", "NTEEN", "NTENS", "HALF", "FEW", "COUPLE"];
 const SLIP_MIN: usize = 5;
 const SLIP_MAX: usize = 16;
 
@@ -45,10 +49,13 @@ pub(super) struct Table {
     classes: HashMap<String, Class>,
     symbols: HashMap<String, Symbol>,
     pub(super) trees: Vec<Tree>,
-    /// The classes of words that are known with a letter amiss.
+    /// The classes of words that are known with a letter amiss, and of those that say how many.
     slip_classes: Vec<Class>,
-    /// Words of days and months that people mistype, by their first letter: folded, and as the table writes them.
+    slip_unit: Option<Class>,
+    amounts: Vec<Class>,
+    /// Words of days and months that people mistype, by their first letter: folded, and as the table writes them. And units.
     slips: HashMap<u8, Vec<Spelt>>,
+    unit_slips: HashMap<u8, Vec<Spelt>>,
     zone: Option<Class>,
     /// The classes of adverbs such as `about`, and of short names of days that are such words as well.
     about: Option<Class>,
@@ -207,32 +214,50 @@ impl Table {
     }
 
     /// The word that was meant by one that nobody knows: one letter of it is amiss, and only one word is near. Folded, and as it is
-    /// written.
-    pub(super) fn slip(&self, word: &str, has_umlaut: bool) -> Option<(&str, &str)> {
+    /// written. A unit is meant only where it is counted.
+    pub(super) fn slip(&self, word: &str, has_umlaut: bool, is_counted: bool) -> Option<(&str, &str)> {
         if !(SLIP_MIN - 1..=SLIP_MAX).contains(&word.len()) {
             return None;
         }
-        let near = self.slips.get(word.as_bytes().first()?)?.iter();
-        let fits = |written: &str| !has_umlaut || written.contains(['ä', 'ö', 'ü']);
-        let mut near = near.filter(|(known, written)| fits(written) && is_one_edit(word, known));
-        let (first, written) = near.next()?;
-        let value =
-            |word: &str| self.meanings(word).iter().find(|lexeme| self.slip_classes.contains(&lexeme.class)).copied();
-        let meant = value(first);
-        near.all(|(other, _)| value(other) == meant).then_some((first, written))
+        let first = word.as_bytes().first()?;
+        let is_near =
+            |(known, written): &&Spelt| (!has_umlaut || written.contains(['ä', 'ö', 'ü'])) && is_one_edit(word, known);
+        let mut days = self.slips.get(first).into_iter().flatten().filter(is_near).peekable();
+        if days.peek().is_some() {
+            return self.only(days, &self.slip_classes);
+        }
+        let units = self.unit_slips.get(first).filter(|_| is_counted);
+        self.only(units.into_iter().flatten().filter(is_near), self.slip_unit.as_slice())
     }
 
-    /// Days and months in words that are long enough to be known with a letter amiss.
+    /// The first of some words, if all of them mean the same.
+    fn only<'a>(&self, mut near: impl Iterator<Item = &'a Spelt>, classes: &[Class]) -> Option<(&'a str, &'a str)> {
+        let (first, written) = near.next()?;
+        let value = |word: &str| self.meanings(word).iter().find(|lexeme| classes.contains(&lexeme.class)).copied();
+        let meant = value(first);
+        near.all(|(other, _)| value(other) == meant).then_some((&**first, &**written))
+    }
+
+    /// Whether a word says how many.
+    pub(super) fn is_amount(&self, word: &str) -> bool {
+        self.meanings(word).iter().any(|lexeme| self.amounts.contains(&lexeme.class))
+    }
+
+    /// Days, months and units in words that are long enough to be known with a letter amiss.
     fn find_slips(&mut self) {
-        self.slip_classes = SLIP_CLASSES.iter().filter_map(|name| self.find_class(name)).collect();
-        let classes = self.slip_classes.clone();
-        let is_slip = |lexeme: &Lexeme| classes.contains(&lexeme.class);
+        let classes = |names: &[&str]| names.iter().filter_map(|name| self.find_class(name)).collect::<Vec<Class>>();
+        (self.slip_classes, self.amounts) = (classes(&SLIP_CLASSES), classes(&AMOUNT_CLASSES));
+        self.slip_unit = self.find_class(SLIP_UNIT);
         for (word, written) in std::mem::take(&mut self.spelt) {
-            let is_long = (SLIP_MIN..=SLIP_MAX).contains(&word.len());
-            if let Some(first) = word.bytes().next()
-                && is_long
-                && self.meanings(&word).iter().any(is_slip)
-            {
+            let Some(first) = word.bytes().next().filter(|_| (SLIP_MIN..=SLIP_MAX).contains(&word.len())) else {
+                continue;
+            };
+            let is_of = |classes: &[Class]| self.meanings(&word).iter().any(|lexeme| classes.contains(&lexeme.class));
+            let (is_day, is_unit) = (is_of(&self.slip_classes), is_of(self.slip_unit.as_slice()));
+            if is_unit {
+                self.unit_slips.entry(first).or_default().push((word.clone(), written.clone()));
+            }
+            if is_day {
                 self.slips.entry(first).or_default().push((word, written));
             }
         }

@@ -11,7 +11,7 @@ use super::list::List;
 use super::plan::Plan;
 use super::range::{length, months, stretch, weekdays};
 use super::resolve::{Here, Why};
-use super::token::Tokens;
+use super::token::{Token, Tokens};
 use super::when::When;
 use super::whole::whole;
 use super::{Grain, Meaning, recur};
@@ -24,6 +24,7 @@ pub(super) struct Understanding<'a> {
     pub(super) tokens: &'a Tokens,
     pub(super) phrases: &'a [Phrase],
     pub(super) here: &'a Here,
+    pub(super) language: &'static Language,
     pub(super) zone: &'a Zone,
     /// Where the words end that ask for a reminder.
     pub(super) asked: usize,
@@ -281,9 +282,24 @@ impl Understanding<'_> {
         used.iter().map(piece).collect::<Vec<_>>().join(" ")
     }
 
-    fn meaning_of(&self, mut plan: Plan, used: &[(usize, usize)]) -> Result<Meaning, Why> {
+    /// Whether a day of the week is said in the few letters that calendars have for it.
+    fn has_short_weekday(&self, used: &[(usize, usize)]) -> bool {
+        const LETTERS_MAX: usize = 4;
+        let table = &self.language.table;
+        let is_day = |token: &Token| {
+            let word = self.tokens.word_of(token);
+            let mut meanings = table.meanings(word).iter();
+            word.len() <= LETTERS_MAX && meanings.any(|meaning| self.language.weekdays.contains(&meaning.class))
+        };
+        used.iter().any(|(from, to)| self.tokens.list[*from..*to].iter().any(is_day))
+    }
+
+    pub(super) fn meaning_of(&self, mut plan: Plan, used: &[(usize, usize)]) -> Result<Meaning, Why> {
         if self.is_series {
             plan.make_series();
+        }
+        if plan.when.days.is_some() && plan.when.cal.day.is_some() {
+            plan.when.is_weekday_full = !self.has_short_weekday(used);
         }
         if plan.is_recurring() {
             // Every 5/4 is the same day as 5/4.
@@ -486,6 +502,7 @@ pub(super) fn better_reason(grammar: &mut Grammar<'_>, language: &Language, why:
     match why.is(Why::NO_TIME) {
         true if has(language.symbols.often) => Why::of("no hours"),
         true if has(language.bad_date) => Why::of("no such date"),
+        true if has(language.no_clock) => Why::of("no such time"),
         _ => why,
     }
 }

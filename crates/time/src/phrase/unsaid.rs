@@ -1,10 +1,11 @@
 //! What a text makes its time depend on and does not say: a condition, the length of a `before`, a day that there is not.
 
-use super::atom::Unit;
+use super::atom::{Atom, Clock, Half, Unit};
 use super::find::Phrase;
 use super::grammar::Grammar;
 use super::language::Language;
-use super::left::{Left, Range};
+use super::left::{Left, Range, is_length};
+use super::plan::Plan;
 use super::table::Class;
 use super::token::Kind;
 
@@ -68,6 +69,50 @@ impl Left<'_, '_> {
             }
         }
         None
+    }
+
+    /// A number right after a day, which may be its hour or count what follows (`tomorrow 7 catch the train`), and the day at that hour.
+    pub(super) fn bare_hour(&self) -> Option<(usize, Plan)> {
+        if self.is_complete {
+            return None;
+        }
+        let is_day = |phrase: &&Phrase| {
+            let is_daily = phrase.plan.when.has_day() || phrase.plan.is_recurring();
+            self.is_used(phrase.from) && is_daily && !phrase.plan.is_complete()
+        };
+        self.phrases.iter().filter(is_day).find_map(|phrase| {
+            let at = if self.is_sign(phrase.to, ',') { phrase.to + 1 } else { phrase.to };
+            let is_counted =
+                self.is_counted_thing(at + 1) || (self.is_sign(at + 2, '-') && self.is_counted_thing(at + 3));
+            let is_length = |phrase: &Phrase| is_length(phrase) && phrase.from == at;
+            if self.is_used(at) || is_counted || self.phrases.iter().any(is_length) {
+                return None;
+            }
+            let plan = phrase.plan.with(Atom::Clock(self.hour(at)?)).filter(Plan::is_whole)?;
+            Some((at, plan))
+        })
+    }
+
+    /// The time of day that a bare number is, if it is one.
+    fn hour(&self, at: usize) -> Option<Clock> {
+        let token =
+            self.grammar.tokens.list.get(at).filter(|token| !token.is_masked && !token.has_dot && !token.is_quoted)?;
+        let goes_on = self.grammar.tokens.list.get(at + 1).is_some_and(|next| match next.kind {
+            Kind::Sign(sign) => next.is_glued && !matches!(sign, ',' | ';' | ':' | '!' | '?' | ')' | '"'),
+            Kind::Word { .. } | Kind::Number { .. } => next.is_glued,
+        });
+        let Kind::Number { value: Some(value @ 0..=24), digits: 1..=2 } = token.kind else {
+            return None;
+        };
+        let half = if (1..=12).contains(&value) { Half::Either } else { Half::Known };
+        let clock = Clock { hour: u8::try_from(value).ok()?, half, finest: Unit::Hour, ..Clock::default() };
+        (!goes_on && !token.is_glued).then_some(clock)
+    }
+
+    /// Whether a token is something that a number before it counts for sure.
+    fn is_counted_thing(&self, at: usize) -> bool {
+        let classes = [self.language.thing, self.language.counted, Some(self.language.symbols.unit)];
+        classes.into_iter().flatten().any(|class| self.grammar.has_class(at, class))
     }
 
     /// How long something takes is no time to be reminded: `der Film dauert zwei Stunden`.

@@ -198,6 +198,10 @@ impl Plan {
         if matches!(self.every, Some((_, Unit::Workday | Unit::Weekend))) && when.days.is_some() {
             return false;
         }
+        // Cada lunes 10 piscina is no Monday the 10th.
+        if when.days.is_some() && when.cal.day.is_some() && when.cal.month.is_none() && when.is_cal_weak {
+            return false;
+        }
         // Every Friday in 2027 does not come again and again.
         if when.cal.year.is_some() {
             return false;

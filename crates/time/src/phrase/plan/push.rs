@@ -291,7 +291,14 @@ impl Plan {
             return self.when.push(atom, true);
         }
         let is_month = matches!(atom, Atom::Cal { cal: Cal { month: Some(_), day: None, .. }, .. });
-        if !(is_month && last.days.is_some()) && last.push(atom, true) {
+        // Mondays and 24 Dec are two things, and so are 24 Dec and Mondays; Monday 24 Dec is one.
+        let is_all_mondays = matches!(last.days, Some((_, Which::Each)));
+        let is_another = match atom {
+            Atom::Cal { cal: Cal { day: Some(_), .. }, .. } => last.days.is_some() && (was_open || is_all_mondays),
+            Atom::Weekday { which, .. } => last.cal.day.is_some() && (was_open || which == Which::Each),
+            _ => is_month && last.days.is_some(),
+        };
+        if !is_another && last.push(atom, true) {
             return true;
         }
         // June, July and August; Saturdays and July.

@@ -11,9 +11,6 @@ use crate::phrase::when::When;
 use crate::phrase::whole::{LATER, WEEK_OF};
 use crate::phrase::{Grain, feast};
 
-/// How many years ahead a date without a year may be, to fall on the weekday that was named.
-const WEEKDAY_YEARS: i16 = 2;
-
 /// How many years ahead somebody means a date; one beyond is of another calendar, or a slip.
 const YEARS_AHEAD_MAX: i16 = 200;
 
@@ -279,10 +276,10 @@ impl Here {
                     (0..=8).filter_map(|years| Date::new(from.year().checked_add(years)?, month as i8, day as i8).ok());
                 let mut dates = dates.filter(|date| *date >= from);
                 let first = dates.next().ok_or_else(|| Why::of("no such date"))?;
-                let last_year = first.year() + WEEKDAY_YEARS - 1;
-                let mut candidates =
-                    std::iter::once(first).chain(dates).take_while(|date| date.year() <= last_year.max(first.year()));
-                match candidates.find(|date| weekday_fits(*date)) {
+                // Sunday 21 November is the next one or a mistake. `Fri, Jul 18` is how calendars write it, and they have their weekdays right: it
+                // may be that of the year after.
+                let next = dates.next().filter(|date| !when.is_weekday_full && date.year() == first.year() + 1);
+                match [Some(first), next].into_iter().flatten().find(|date| weekday_fits(*date)) {
                     Some(date) => Ok(Day::open(date)),
                     None => Err(no_such(first)),
                 }

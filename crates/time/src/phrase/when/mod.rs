@@ -47,6 +47,8 @@ pub(super) struct When {
     pub(super) edge: Option<i32>,
     /// Whether it bounds a stretch of years, which may have begun.
     pub(super) is_bound: bool,
+    /// Whether its day of the week was said in full, and not as calendars write it: `sunday`, and not `sun`.
+    pub(super) is_weekday_full: bool,
     /// Whether it names several days or times that are not a series: `monday and tuesday`.
     pub(super) is_several: bool,
 }
