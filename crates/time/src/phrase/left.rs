@@ -381,7 +381,7 @@ impl Left<'_, '_> {
     }
 
     /// Whether nothing follows a number that it could be the number of.
-    fn counts_nothing(&self, at: usize) -> bool {
+    pub(super) fn counts_nothing(&self, at: usize) -> bool {
         self.grammar.tokens.list.get(at + 1).is_none_or(|token| match token.kind {
             Kind::Sign(sign) => matches!(sign, ',' | '.' | ';' | '!' | '?' | ')') && !token.is_glued || sign == '.',
             Kind::Word { .. } | Kind::Number { .. } => false,

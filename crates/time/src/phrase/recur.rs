@@ -440,6 +440,8 @@ fn yearly(rule: Recurrence, when: &When, today: Date) -> Result<Recurrence, Why>
         return Ok(counted);
     }
     match (when.cal.month, when.cal.day) {
+        // Every Sunday 21 November is not every 21 November.
+        (Some(_), Some(_)) if when.days.is_some() => Err(Why::of("which weekday")),
         (Some(_), Some(day)) => Ok(Recurrence { by_month_day: all_days(day, when), ..rule }),
         (None, Some(day)) => Ok(Recurrence { by_year_day: vec![i16::from(day)], ..rule }),
         (Some(_), None) => Ok(Recurrence { by_month_day: vec![1], ..rule }),

@@ -1,5 +1,6 @@
 //! What a text makes its time depend on and does not say: a condition, the length of a `before`, a day that there is not.
 
+use super::action::Value;
 use super::atom::{Atom, Clock, Half, Unit};
 use super::find::Phrase;
 use super::grammar::Grammar;
@@ -64,6 +65,12 @@ impl Left<'_, '_> {
                 |at: usize, class: Option<Class>| class.is_some_and(|class| self.grammar.has_class(at, class));
             let is_counted =
                 to > 1 && is_class(to - 2, self.language.clock_word) && is_class(to, self.language.counted);
+            // Im Mai 3 mal is not on the third, and every may 3 times may be.
+            let is_month = |at: usize| is_class(at, self.language.month);
+            let is_after_month = to > 1 && is_month(to - 2) && (to < 3 || !self.is_number(to - 3));
+            if is_after_month && let Some(end) = self.count_end(to - 1) {
+                return Some((to - 1, end));
+            }
             if is_counted || !self.ends(self.language.half_word, to).is_empty() {
                 return Some((to - 1, to + 1));
             }
@@ -81,15 +88,25 @@ impl Left<'_, '_> {
             self.is_used(phrase.from) && is_daily && !phrase.plan.is_complete()
         };
         self.phrases.iter().filter(is_day).find_map(|phrase| {
-            let at = if self.is_sign(phrase.to, ',') { phrase.to + 1 } else { phrase.to };
+            let is_joined = self.is_sign(phrase.to, ',') || self.is_sign(phrase.to, '-');
+            let from = if is_joined { phrase.to + 1 } else { phrase.to };
+            // Tous les jours à 8 appelle: without its h it may be anything.
+            let is_lead_at =
+                |at: usize| self.language.symbols.lead.is_some_and(|lead| self.grammar.has_class(at, lead));
+            let is_lead = is_lead_at(from);
+            let at = if is_lead { from + 1 } else { from };
             let is_counted =
                 self.is_counted_thing(at + 1) || (self.is_sign(at + 2, '-') && self.is_counted_thing(at + 3));
             let is_length = |phrase: &Phrase| is_length(phrase) && phrase.from == at;
-            if self.is_used(at) || is_counted || self.phrases.iter().any(is_length) {
-                return None;
-            }
-            let plan = phrase.plan.with(Atom::Clock(self.hour(at)?)).filter(Plan::is_whole)?;
-            Some((at, plan))
+            let is_counted = (is_counted && !is_lead) || self.phrases.iter().any(is_length);
+            // Demain appelle maman à 8.
+            let is_end = |at: &usize| is_lead_at(*at - 1) && self.counts_nothing(*at);
+            let right_after = Some(at).filter(|_| !is_counted);
+            right_after.into_iter().chain((self.asked + 1..self.grammar.len()).filter(is_end)).find_map(|at| {
+                let hour = self.hour(at).filter(|_| !self.is_used(at))?;
+                let plan = phrase.plan.with(Atom::Clock(hour)).filter(Plan::is_whole)?;
+                Some((at, plan))
+            })
         })
     }
 
@@ -113,6 +130,12 @@ impl Left<'_, '_> {
     fn is_counted_thing(&self, at: usize) -> bool {
         let classes = [self.language.thing, self.language.counted, Some(self.language.symbols.unit)];
         classes.into_iter().flatten().any(|class| self.grammar.has_class(at, class))
+    }
+
+    /// Where the words end that say how many times, if such begin here.
+    fn count_end(&mut self, at: usize) -> Option<usize> {
+        let found = self.grammar.find(self.language.symbols.atom, at).map(|index| self.grammar.get(index));
+        found.filter(|found| matches!(found.value, Value::Atom(Atom::Count(_)))).map(|found| found.end).max()
     }
 
     /// How long something takes is no time to be reminded: `der Film dauert zwei Stunden`.

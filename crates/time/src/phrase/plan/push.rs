@@ -286,8 +286,10 @@ impl Plan {
         };
         // Daily except in July at 8 is at 8 always; what is left out is a month, and no time of day.
         let is_date = last.rel.is_some() || last.cal.day.is_some() || last.feast.is_some();
-        let is_open = !self.when.has_time() || (was_open && !self.when.clocks.is_empty());
-        if matches!(atom, Atom::Clock(_) | Atom::Part { .. }) && !is_date && is_open {
+        let is_hourly = matches!(self.every, Some((_, Unit::Second | Unit::Minute | Unit::Hour)));
+        let is_timeless = !self.when.has_time() && (!is_date || !is_hourly);
+        let is_listed = was_open && !self.when.clocks.is_empty() && !is_date;
+        if matches!(atom, Atom::Clock(_) | Atom::Part { .. }) && (is_timeless || is_listed) {
             return self.when.push(atom, true);
         }
         let is_month = matches!(atom, Atom::Cal { cal: Cal { month: Some(_), day: None, .. }, .. });
@@ -295,11 +297,17 @@ impl Plan {
         let is_all_mondays = matches!(last.days, Some((_, Which::Each)));
         let is_another = match atom {
             Atom::Cal { cal: Cal { day: Some(_), .. }, .. } => last.days.is_some() && (was_open || is_all_mondays),
-            Atom::Weekday { which, .. } => last.cal.day.is_some() && (was_open || which == Which::Each),
+            Atom::Rel(_) | Atom::Feast(_) => last.days.is_some() && (was_open || is_all_mondays),
+            Atom::Weekday { which, .. } => is_date && (was_open || which == Which::Each),
             _ => is_month && last.days.is_some(),
         };
         if !is_another && last.push(atom, true) {
             return true;
+        }
+        // Of 24 dec, 25 dec the 25 is no year.
+        let is_said_again = matches!(atom, Atom::Cal { cal: Cal { month, .. }, .. } if month == last.cal.month);
+        if is_month && is_said_again && !was_open {
+            return false;
         }
         // June, July and August; Saturdays and July.
         let is_listed =
