@@ -61,7 +61,7 @@ impl<'a> Grammar<'a> {
                 _ if token.is_masked => &[],
                 Kind::Word { .. } => match table.meanings(tokens.word_of(token)) {
                     [] => {
-                        let is_counted = at > 0 && is_amount(&tokens.list[at - 1]);
+                        let is_counted = || at > 0 && is_amount(&tokens.list[at - 1]);
                         slipped = table.slip(tokens.word_of(token), token.has_umlaut, is_counted);
                         slipped.map_or(&[][..], |(word, _)| table.meanings(word))
                     }

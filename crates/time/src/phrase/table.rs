@@ -215,7 +215,7 @@ impl Table {
 
     /// The word that was meant by one that nobody knows: one letter of it is amiss, and only one word is near. Folded, and as it is
     /// written. A unit is meant only where it is counted.
-    pub(super) fn slip(&self, word: &str, has_umlaut: bool, is_counted: bool) -> Option<(&str, &str)> {
+    pub(super) fn slip(&self, word: &str, has_umlaut: bool, is_counted: impl FnOnce() -> bool) -> Option<(&str, &str)> {
         if !(SLIP_MIN - 1..=SLIP_MAX).contains(&word.len()) {
             return None;
         }
@@ -226,7 +226,7 @@ impl Table {
         if days.peek().is_some() {
             return self.only(days, &self.slip_classes);
         }
-        let units = self.unit_slips.get(first).filter(|_| is_counted);
+        let units = self.unit_slips.get(first).filter(|_| is_counted());
         self.only(units.into_iter().flatten().filter(is_near), self.slip_unit.as_slice())
     }
 

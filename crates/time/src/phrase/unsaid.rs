@@ -8,7 +8,7 @@ use super::language::Language;
 use super::left::{Left, Range, is_length};
 use super::plan::Plan;
 use super::table::Class;
-use super::token::Kind;
+use super::token::{Kind, Token};
 
 impl Left<'_, '_> {
     /// Before something that has a time: `remind me before the meeting at 4` leaves open when.
@@ -65,6 +65,18 @@ impl Left<'_, '_> {
                 |at: usize, class: Option<Class>| class.is_some_and(|class| self.grammar.has_class(at, class));
             let is_counted =
                 to > 1 && is_class(to - 2, self.language.clock_word) && is_class(to, self.language.counted);
+            // Tomorrow 8 30 train is at half past eight, or there are thirty trains.
+            let token = self.grammar.tokens.list.get(to).filter(|token| !token.is_glued && !token.is_masked);
+            let is_minutes = |token: &Token| matches!(token.kind, Kind::Number { value: Some(0..=59), digits: 2 });
+            let is_hour = |phrase: &Phrase| {
+                let last = phrase.atoms.last();
+                phrase.to == to
+                    && matches!(last, Some(Atom::Clock(Clock { finest: Unit::Hour, half: Half::Either, .. })))
+            };
+            let is_split = token.is_some_and(is_minutes) && self.phrases.iter().any(is_hour);
+            if is_split && !self.is_used(to) && !self.is_counted_thing(to + 1) {
+                return Some((to - 1, to + 1));
+            }
             // Im Mai 3 mal is not on the third, and every may 3 times may be.
             let is_month = |at: usize| is_class(at, self.language.month);
             let is_after_month = to > 1 && is_month(to - 2) && (to < 3 || !self.is_number(to - 3));
@@ -115,6 +127,8 @@ impl Left<'_, '_> {
         let token =
             self.grammar.tokens.list.get(at).filter(|token| !token.is_masked && !token.has_dot && !token.is_quoted)?;
         let goes_on = self.grammar.tokens.list.get(at + 1).is_some_and(|next| match next.kind {
+            // Money and shares are no time.
+            Kind::Sign('€' | '$' | '£' | '%' | '°' | '½' | '¼' | '¾') => true,
             Kind::Sign(sign) => next.is_glued && !matches!(sign, ',' | ';' | ':' | '!' | '?' | ')' | '"'),
             Kind::Word { .. } | Kind::Number { .. } => next.is_glued,
         });
