@@ -225,3 +225,22 @@ async fn every_scope_of_a_full_tree_is_reached() {
     }
     assert_eq!(rooms, 60);
 }
+
+#[tokio::test]
+async fn the_command_line_says_the_next_start_of_a_series_as_the_page_does() {
+    let home = Home::new();
+    let server = home.serve();
+    // 2099-01-02 is a Friday.
+    let (at, rule) = ("2099-01-02T18:00", "FREQ=WEEKLY;BYDAY=MO");
+    let put = ["events", "put", "choir", "--at", at, "--rrule", rule, "--tz", "UTC", "--user", "ana", "--message", "x"];
+    let said = home.run(&put).ok();
+    assert!(said.lines().next().unwrap().contains("Mon 5 Jan 2099 18:00"), "{said}");
+    assert_eq!(server.get("/v1/events/choir").await["starts_at"], "2099-01-02T18:00:00Z");
+    let listed = home.run(&["events", "list"]).ok();
+    assert!(listed.contains("Mon 5 Jan 2099 18:00 ↻") && !listed.contains("2 Jan"), "{listed}");
+    let mut browser = signed_in(&server).await;
+    for path in ["/events", "/events/choir"] {
+        let page = browser.get(path).await.text;
+        assert!(page.contains("Mon 5 Jan 2099 18:00"), "{path}: {page}");
+    }
+}
