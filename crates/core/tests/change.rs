@@ -338,6 +338,59 @@ fn a_changed_schedule_is_what_the_run_is_made_for_from_then_on() {
 }
 
 #[test]
+fn a_changed_schedule_of_a_single_reminder_takes_the_place_of_a_snooze() {
+    let to = |rule| Change::Update(Box::new(Patch { schedule: Some(rule), ..Patch::default() }));
+    let once_more = || to(Schedule::new(Rule::Once { at: at(500) }));
+    let put_off = |reminder: Reminder, reached| {
+        let mut loaded = loaded(reminder, State::Snoozed);
+        (loaded.open[0].due_at, loaded.open[0].tries.reached) = (at(900), reached);
+        loaded
+    };
+    let beside = |mut loaded: Loaded, state| {
+        let run = occurrence(&loaded.reminder, 2, at(700));
+        loaded.open.push(Occurrence { state, ..run });
+        loaded.progress.series.last_run = 2;
+        loaded.progress.series.carried_by = loaded.progress.series.carried_by.map(|_| 2);
+        loaded
+    };
+    let paused = Reminder { status: ReminderStatus::Paused, ..reminder(once()) };
+    let planned = State::Scheduled;
+    let waits = State::Waiting { why: Why::Quiet, from: at(60) };
+    let rows = [
+        ("before it was sent", put_off(reminder(once()), 0), once_more(), vec![(1, StateKind::Scheduled, at(500))]),
+        ("after it was sent", put_off(asking(once()), 1), once_more(), vec![(1, StateKind::Snoozed, at(500))]),
+        ("and it waits", loaded(reminder(once()), waits), once_more(), vec![(1, StateKind::Scheduled, at(500))]),
+        ("of a paused one", put_off(paused, 0), once_more(), vec![(1, StateKind::Paused, at(500))]),
+        ("now a series", put_off(asking(once()), 1), to(every(60)), vec![(1, StateKind::Scheduled, at(60))]),
+        (
+            "beside a planned run",
+            beside(put_off(reminder(once()), 0), planned.clone()),
+            once_more(),
+            vec![(2, StateKind::Scheduled, at(500))],
+        ),
+        (
+            "of a series",
+            beside(put_off(reminder(every(60)), 0), planned),
+            once_more(),
+            vec![(2, StateKind::Scheduled, at(500))],
+        ),
+        (
+            "asked, and not put off",
+            loaded(asking(once()), awaiting()),
+            once_more(),
+            vec![(2, StateKind::Scheduled, at(500))],
+        ),
+    ];
+    for (what, loaded, update, expect) in rows {
+        let applied = done(loaded, update);
+        assert_eq!(states(&applied), expect, "{what}");
+        assert!(applied.write.iter().chain(&applied.insert).all(|run| run.made_for == run.due_at), "{what}");
+        let carried_by = applied.reminder.schedule.is_recurring().then_some(1);
+        assert_eq!(applied.series.carried_by, carried_by, "{what}");
+    }
+}
+
+#[test]
 fn a_snooze_of_one_run_never_puts_off_another() {
     let to = |run| Change::AnswerRun { run, answer: Box::new(Change::Snooze { until: at(600) }) };
     let mut series = loaded(reminder(every(60)), State::Scheduled);

@@ -30,8 +30,11 @@ pub fn parse(text: &str) -> Result<Duration, String> {
             return Err(format!("`{trimmed}` is not a span; write 5m, 2h or 1h30m"));
         }
         if unit.is_empty() {
+            // A span of nothing is hardly ever right.
+            let is_nothing = number.chars().all(|c| matches!(c, '0' | '.'));
+            let meant = if is_nothing { "5" } else { number };
             return Err(match rest == trimmed && after_unit.is_empty() {
-                true => format!("`{number}` has no unit; write {number}m, 2h or 1d"),
+                true => format!("`{number}` has no unit; write {meant}m, 2h or 1d"),
                 false => format!("`{number}` in `{trimmed}` has no unit; write 5m, 2h or 1d"),
             });
         }
@@ -159,6 +162,7 @@ mod tests {
     fn a_wrong_span_is_answered_with_what_would_be_right() {
         for (text, problem) in [
             ("5", "`5` has no unit; write 5m, 2h or 1d"),
+            ("0", "`0` has no unit; write 5m, 2h or 1d"),
             ("1h30", "`30` in `1h30` has no unit; write 5m, 2h or 1d"),
             ("", "is empty; write a span such as 5m, 2h or 1d"),
             ("-5m", "`-5m` is negative; write a span such as 5m, 2h or 1d"),

@@ -24,6 +24,12 @@ const UNDO_MANY_MAX: usize = 50;
 pub(crate) struct Flash {
     /// In the viewer's language.
     pub(crate) text: String,
+    /// What else is to be said, such as what the same words could mean too. A long text does not cut it off.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) note: Option<String>,
+    /// The person whom nothing reaches, and on whose page an address is added.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) unreached: Option<String>,
     /// Undo: the reminder, and what takes back what was done to it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) undo: Option<(String, String)>,
@@ -37,7 +43,7 @@ pub(crate) struct Flash {
 
 impl Flash {
     pub(crate) fn done(text: impl Into<String>) -> Self {
-        Self { text: text.into(), undo: None, undo_many: None, is_problem: false }
+        Self { text: text.into(), note: None, unreached: None, undo: None, undo_many: None, is_problem: false }
     }
 
     /// Something that `verb` takes back.
@@ -55,6 +61,16 @@ impl Flash {
         Self { is_problem: true, ..Self::done(text) }
     }
 
+    /// Something that could not be done, because this person has no address that works.
+    pub(crate) fn unreached(text: impl Into<String>, person: impl Into<String>) -> Self {
+        Self { unreached: Some(person.into()), ..Self::problem(text) }
+    }
+
+    /// The same, and what else there is to say about it.
+    pub(crate) fn noting(self, note: Option<String>) -> Self {
+        Self { note, ..self }
+    }
+
     /// Somebody has changed what was to be removed since the viewer was asked.
     pub(crate) fn of_overtaken(m: &Manner, gone: &Result<(), Failure>) -> Option<Self> {
         let is_overtaken = gone.as_ref().is_err_and(Failure::is_overtaken);
@@ -63,9 +79,8 @@ impl Flash {
 
     /// Leads to `to`, where this is said.
     pub(crate) fn then(mut self, to: &str) -> Response {
-        if self.text.chars().count() > TEXT_CHARS_MAX {
-            self.text = self.text.chars().take(TEXT_CHARS_MAX).chain(['…']).collect();
-        }
+        cut(&mut self.text);
+        self.note.iter_mut().for_each(cut);
         // Texts and flags always become JSON, and base64 is always a header.
         let value = BASE64_URL_SAFE_NO_PAD.encode(serde_json::to_vec(&self).unwrap_or_default());
         let set = format!("{NAME}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict");
@@ -80,6 +95,13 @@ impl Flash {
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(cookie(headers, NAME)?).ok()?;
         serde_json::from_slice(&bytes).ok()
+    }
+}
+
+/// A cookie has room for so much.
+fn cut(text: &mut String) {
+    if text.chars().count() > TEXT_CHARS_MAX {
+        *text = text.chars().take(TEXT_CHARS_MAX).chain(['…']).collect();
     }
 }
 

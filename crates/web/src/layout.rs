@@ -235,7 +235,10 @@ fn toast(v: &Viewer, said: Option<&Flash>) -> Markup {
         div #toast role="status" aria-live="polite" {
             @if let Some(said) = said {
                 div.toast.problem[said.is_problem] {
-                    span { (said.text) }
+                    span { (said.text) @if let Some(note) = &said.note { " " (note) } }
+                    @if let Some(person) = &said.unreached {
+                        a href=(format!("/people/{}#addresses", escaped(person))) { (m.t(texts::people::ADD_ADDRESS)) }
+                    }
                     @if let Some((id, verb)) = &said.undo {
                         (form(v, &format!("/reminders/{}/{}", escaped(id), escaped(verb)), html! {
                             input type="hidden" name="back" value=(v.here);

@@ -251,12 +251,27 @@ impl Manner {
 
     /// A schedule in the viewer's words; the API says it in those of the reminder's user. Its zone is left out where that is the viewer's own.
     pub(crate) fn schedule(&self, reminder: &wire::Reminder<'_>) -> String {
-        let schedule =
-            Schedule::from_stored(&reminder.schedule.0.to_string()).ok().zip(Zone::named(&reminder.timezone).ok());
+        self.rule(&reminder.schedule, &reminder.timezone, &reminder.summary)
+    }
+
+    /// A schedule with local times in `zone`, which the API says as `summary`.
+    fn rule(&self, schedule: &wire::Schedule, zone: &str, summary: &str) -> String {
+        let schedule = Schedule::from_stored(&schedule.0.to_string()).ok().zip(Zone::named(zone).ok());
         let own = schedule.map(|(schedule, zone)| schedule.summary_in(self.lang, &zone));
-        let summary = own.unwrap_or_else(|| reminder.summary.clone());
+        let summary = own.unwrap_or_else(|| summary.to_owned());
         let ending = summary.strip_suffix(self.zone.name()).and_then(|rest| rest.strip_suffix(", "));
         ending.map(str::to_owned).unwrap_or(summary)
+    }
+
+    /// What a text can mean, in the viewer's words; the API says it in those of the text. Local times are in `zone`.
+    pub(crate) fn reading(&self, reading: &wire::Reading, zone: &str) -> String {
+        let said = |at: &Option<String>| at.as_deref()?.parse::<Timestamp>().ok().map(|at| self.instant(at));
+        match (said(&reading.at), said(&reading.from), said(&reading.to), &reading.schedule) {
+            (Some(at), ..) => at,
+            (None, Some(from), Some(to), _) => format!("{from} – {to}"),
+            (.., Some(schedule)) => self.rule(schedule, zone, &reading.summary),
+            _ => reading.summary.clone(),
+        }
     }
 
     /// `20:05` today, else `Sun 15 Nov 20:05`.
@@ -462,6 +477,23 @@ mod tests {
         assert_eq!(utc("en-GB"), "every day at 09:00");
         assert_eq!(utc("de"), "jeden Tag um 09:00 Uhr");
         assert_eq!(manner("en-GB").schedule(&reminder), "every day at 09:00, UTC");
+    }
+
+    #[test]
+    fn what_words_can_mean_is_said_in_the_words_of_the_viewer() {
+        let m = |lang: &str| manner(lang).at(Zone::utc(), "2026-11-16T19:05:00Z".parse().unwrap());
+        let at = |at: &str| Some(at.to_owned());
+        let weekly = serde_json::json!({ "type": "weekly", "time": "06:00", "days": ["fri"] });
+        let reading = |at, from, to, schedule| wire::Reading { at, from, to, schedule, summary: "said".into() };
+        for (reading, lang, expect) in [
+            (reading(at("2026-11-20T07:00:00+01:00"), None, None, None), "en-GB", "Fri 20 Nov 06:00"),
+            (reading(at("2026-11-20T07:00:00+01:00"), None, None, None), "de", "Fr., 20. Nov 06:00"),
+            (reading(None, at("2026-11-16T20:00:00Z"), at("2026-11-16T22:00:00Z"), None), "en-GB", "20:00 – 22:00"),
+            (reading(None, None, None, Some(wire::Schedule(weekly))), "de", "jeden Freitag um 06:00 Uhr"),
+            (reading(None, None, None, None), "de", "said"),
+        ] {
+            assert_eq!(m(lang).reading(&reading, "UTC"), expect);
+        }
     }
 
     #[test]

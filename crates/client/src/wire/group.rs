@@ -27,7 +27,7 @@ pub struct GroupInput {
 
 impl GroupInput {
     /// The fields that an answer has and a request has not.
-    pub const MADE_HERE: &[&str] = &["name", "on_duty", "created_at", "updated_at"];
+    pub const MADE_HERE: &[&str] = &["name", "on_duty", "problem", "problems", "created_at", "updated_at"];
 }
 
 /// A group.
@@ -46,6 +46,12 @@ pub struct Group {
     /// Who is on duty now, where a calendar says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_duty: Option<Vec<String>>,
+    /// Why that calendar could not be read; who is on duty is then as it was read before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// What of that calendar could not be read, or names no user.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.

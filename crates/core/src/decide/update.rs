@@ -78,7 +78,7 @@ impl Work {
             self.plan_escalations();
         }
         if replan {
-            self.replan()?;
+            self.replan(recurring)?;
         }
         if before != addresses(&self.reminder) {
             self.readdress();
@@ -116,8 +116,9 @@ impl Work {
         }
     }
 
-    /// Plans the series anew from its changed rule. A run that is under way, or that its person has put off, stays.
-    fn replan(&mut self) -> Result<(), Refused> {
+    /// Plans the series anew from its changed rule. A run that is under way stays, and so does what its person has put off of a series
+    /// (`was_recurring`). What they have put off of a single reminder is what the new rule is about.
+    fn replan(&mut self, was_recurring: bool) -> Result<(), Refused> {
         let reminder = &self.reminder;
         let Some(due_at) = reminder.schedule.first_after(&reminder.timezone, self.now) else {
             return Err(Invalid::new("schedule", "is never due: every instant of it has passed").into());
@@ -129,13 +130,18 @@ impl Work {
             matches!(o.state, State::Unplanned { .. } | State::Scheduled | State::Waiting { .. } | State::Paused)
                 && (series.carried_by.is_none() || series.is_carried_by(o.id.run))
         });
+        let planned = planned.or_else(|| self.take(|o| !was_recurring && o.state == State::Snoozed));
         if let Some(mut occurrence) = planned {
             occurrence.due_at = due_at;
             occurrence.made_for = due_at;
-            if occurrence.state != State::Paused {
+            occurrence.state = match occurrence.state {
+                State::Paused => State::Paused,
+                State::Snoozed if paused => State::Paused,
+                // What has reached its person can be answered before it comes again.
+                State::Snoozed if occurrence.tries.reached > 0 && !recurring => State::Snoozed,
                 // Its old instant counts no more, and it waits for nothing.
-                occurrence.state = State::Scheduled;
-            }
+                _ => State::Scheduled,
+            };
             self.course.progress.series.carried_by = recurring.then_some(occurrence.id.run);
             self.write.push(occurrence);
         } else {

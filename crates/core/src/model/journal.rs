@@ -293,7 +293,7 @@ pub enum Data {
         why: &'static str,
         /// Who they are, in order.
         to: Vec<AskedNext>,
-        /// The groups that there are not.
+        /// The groups that there are not, and those of which nobody is asked, with the reason after a colon.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         unknown: Vec<String>,
     },

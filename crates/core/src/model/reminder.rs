@@ -88,8 +88,8 @@ impl Reminder {
         if let Some(name) = &self.name {
             faults.note(text("name", name, 1, 256));
         }
-        if let Some(prompt) = self.ack.as_ref().and_then(|ack| ack.prompt.as_ref()) {
-            faults.note(text("ack_prompt", prompt, 1, TEXT_BYTES_MAX));
+        if let Some(ack) = &self.ack {
+            faults.note(ack.validate());
         }
         if let Some(words) = &self.original_text {
             faults.note(text("original_text", words, 0, MESSAGE_BYTES_MAX));
@@ -112,14 +112,6 @@ impl Reminder {
         for (index, address) in self.to.iter().enumerate().take(ADDRESSES_MAX) {
             faults.note(text(&format!("to[{index}].channel"), &address.channel, 1, 64));
             faults.note(text(&format!("to[{index}].address"), &address.address, 0, TEXT_BYTES_MAX));
-        }
-        if let Some(ack) = &self.ack {
-            if ack.timeout < Duration::from_secs(1) || ack.timeout > Duration::from_secs(366 * 86_400) {
-                faults.add(Invalid::new("ack_timeout", "must be between 1s and 366d, such as 10m"));
-            }
-            if ack.reminders_max > 1000 {
-                faults.add(Invalid::new("max_ack_reminders", format!("is {}; at most 1000", ack.reminders_max)));
-            }
         }
         if !self.escalate.is_empty() && self.ack.is_none() {
             faults.add(Invalid::new("escalate", "needs an answer to wait for; leave out require_ack: false"));
@@ -189,6 +181,23 @@ pub struct AckPolicy {
 impl Default for AckPolicy {
     fn default() -> Self {
         Self { prompt: None, timeout: Duration::from_secs(600), reminders_max: 3 }
+    }
+}
+
+impl AckPolicy {
+    /// Checks what the types cannot, also where no answer is asked for in the end.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        let mut faults = Faults::default();
+        if let Some(prompt) = &self.prompt {
+            faults.note(text("ack_prompt", prompt, 1, TEXT_BYTES_MAX));
+        }
+        if self.timeout < Duration::from_secs(1) || self.timeout > Duration::from_secs(366 * 86_400) {
+            faults.add(Invalid::new("ack_timeout", "must be between 1s and 366d, such as 10m"));
+        }
+        if self.reminders_max > 1000 {
+            faults.add(Invalid::new("max_ack_reminders", format!("is {}; at most 1000", self.reminders_max)));
+        }
+        faults.finish()
     }
 }
 

@@ -133,18 +133,9 @@ impl Engine {
                 self.erase_own(user, who).await?;
                 Ok(erasure.then(Part::Groups))
             }
-            Part::Groups => {
-                let last = self.erase_from_groups(user, after_of(&erasure), who).await?;
-                Ok(erasure.after(last, Part::Plans))
-            }
-            Part::Plans => {
-                let last = self.erase_from_plans(user, after_of(&erasure), who).await?;
-                Ok(erasure.after(last, Part::Events))
-            }
-            Part::Events => {
-                let last = self.erase_from_events(user, after_of(&erasure), who).await?;
-                Ok(erasure.after(last, Part::Entry))
-            }
+            Part::Groups => self.erase_from_groups(user, erasure, who).await,
+            Part::Plans => self.erase_from_plans(user, erasure, who).await,
+            Part::Events => self.erase_from_events(user, erasure, who).await,
             Part::Entry => {
                 self.erase_entry(user, who).await?;
                 // Nothing that is planned or begun for them may make another reminder of theirs.
@@ -178,6 +169,8 @@ impl Engine {
                 match (redacted.next, record.next()) {
                     (Some(after), _) => Ok(Erasure { after, ..erasure }),
                     (None, Some(next)) => Ok(erasure.then(Part::Records(next))),
+                    // Whatever was removed of theirs has been entered under their name just before, and so was found in the journal.
+                    (None, None) if (erasure.n_reminders, erasure.n_records) == (0, 0) => Ok(erasure.then(Part::Done)),
                     (None, None) => {
                         let data = Data::Erased { reminders: erasure.n_reminders, records: erasure.n_records };
                         let at = self.parts.node.now();
@@ -216,16 +209,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes a person out of some groups after one; returns the last of them. A group of theirs alone goes, unless a rota says who is on duty.
-    async fn erase_from_groups(
-        &self,
-        user: &str,
-        after: Option<String>,
-        who: &Who,
-    ) -> Result<Option<String>, StoreError> {
-        let groups = self.store().groups(after, AT_ONCE).await?;
+    /// Takes a person out of the groups that come next. A group of theirs alone goes, unless a rota says who is on duty.
+    async fn erase_from_groups(&self, user: &str, mut erasure: Erasure, who: &Who) -> Result<Erasure, StoreError> {
+        let groups = self.store().groups(after_of(&erasure), AT_ONCE).await?;
         let last = groups.last().map(|group| group.name.clone());
         for mut group in groups.into_iter().filter(|group| group.users.iter().any(|one| one == user)) {
+            erasure.n_records += 1;
             group.users.retain(|one| one != user);
             match group.users.is_empty() && group.rota.is_none() {
                 true => drop(self.delete_group(&group.name, who.clone()).await?),
@@ -235,38 +224,33 @@ impl Engine {
                 }
             }
         }
-        Ok(last)
+        Ok(erasure.after(last, Part::Plans))
     }
 
-    /// Takes a person out of the plans of some people after one; returns the last of them.
-    async fn erase_from_plans(
-        &self,
-        user: &str,
-        after: Option<String>,
-        who: &Who,
-    ) -> Result<Option<String>, StoreError> {
-        let users = self.store().users(after, AT_ONCE).await?;
+    /// Takes a person out of the plans of the people that come next.
+    async fn erase_from_plans(&self, user: &str, mut erasure: Erasure, who: &Who) -> Result<Erasure, StoreError> {
+        let users = self.store().users(after_of(&erasure), AT_ONCE).await?;
         let last = users.last().map(|user| user.id.clone());
         for mut other in users.into_iter().filter(|other| other.escalate.iter().any(|step| asks(step, user))) {
+            erasure.n_records += 1;
             other.escalate.retain(|step| !asks(step, user));
             other.updated_at = self.parts.node.now();
             self.put_user(other, who.clone()).await?;
         }
-        Ok(last)
+        Ok(erasure.after(last, Part::Events))
     }
 
-    /// Takes a person out of some events after one; returns the last of them. An event of theirs alone goes.
-    async fn erase_from_events(
-        &self,
-        user: &str,
-        after: Option<String>,
-        who: &Who,
-    ) -> Result<Option<String>, StoreError> {
-        let events = self.store().events(EventQuery { after, limit: AT_ONCE, ..EventQuery::default() }).await?;
+    /// Takes a person out of the events that come next. An event of theirs alone goes.
+    async fn erase_from_events(&self, user: &str, mut erasure: Erasure, who: &Who) -> Result<Erasure, StoreError> {
+        let events = self
+            .store()
+            .events(EventQuery { after: after_of(&erasure), limit: AT_ONCE, ..EventQuery::default() })
+            .await?;
         let last = events.last().map(|event| event.key.clone());
         let is_theirs = |event: &Event| event.users.iter().any(|one| one == user);
         let names = |event: &Event| is_theirs(event) || event.escalate.iter().any(|step| asks(step, user));
         for mut event in events.into_iter().filter(names) {
+            erasure.n_records += 1;
             let was_theirs = is_theirs(&event);
             event.users.retain(|one| one != user);
             event.escalate.retain(|step| !asks(step, user));
@@ -287,7 +271,7 @@ impl Engine {
                 Err(CreateError::Invalid { invalid, .. }) => return Err(StoreError::Broken(invalid.to_string())),
             }
         }
-        Ok(last)
+        Ok(erasure.after(last, Part::Entry))
     }
 
     /// Removes a person's entry, and what is about nobody else.

@@ -60,7 +60,7 @@ pub(super) struct Details {
     /// Ask for an answer, with this question
     #[arg(long, value_name = "QUESTION", num_args = 0..=1, default_missing_value = "")]
     ack: Option<String>,
-    /// How long to wait for an answer before asking again
+    /// How long to wait for an answer before asking again; with --ack
     #[arg(long, value_name = "SPAN")]
     ack_timeout: Option<String>,
     /// Who is asked when nobody has answered for so long: AFTER:USER or AFTER:group:NAME, such as 5m:bob; may be given several times.
@@ -105,6 +105,15 @@ impl Details {
             ..ReminderInput::default()
         })
     }
+
+    /// Refuses to say how long an answer is waited for where none is asked for: it would count for nothing.
+    pub(super) fn check_answer(&self, is_asked_for: bool) -> Result<(), Usage> {
+        let escalates = self.escalate.iter().any(|step| !step.is_empty());
+        if self.ack_timeout.is_none() || self.ack.is_some() || escalates || is_asked_for {
+            return Ok(());
+        }
+        Err(Usage("--ack-timeout says how long an answer is waited for, and none is asked for; add --ack".into()))
+    }
 }
 
 /// Who is asked next, as options say it; an empty one alone means nobody, and none that nothing is said.
@@ -126,6 +135,7 @@ pub(super) fn steps_words(steps: &[Step]) -> Option<String> {
 pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     let text = args.text.join(" ");
     let lang = texts::lang(args.lang.as_deref())?;
+    args.details.check_answer(false)?;
     let mut input = args.details.input()?;
     // Only a zone that was asked for: without one the server knows the user's, and its own.
     input.timezone = asked_zone(args.details.tz.as_deref())?.map(|zone| zone.name().to_owned());

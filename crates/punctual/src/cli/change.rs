@@ -1,10 +1,12 @@
 //! The commands that are one word: cancel, pause, snooze and their kin.
 
+use jiff::Timestamp;
+use punctual_engine::SystemClock;
 use serde_json::json;
 
 use super::add::confirmation;
 use super::find::find;
-use super::{Context, Said, User, complaint, print, print_json};
+use super::{Context, Said, User, complaint, print, print_json, when};
 use crate::cli::style::neutral;
 use crate::wire::{Answer, Reminder, UserQuery};
 
@@ -154,5 +156,13 @@ pub(super) async fn snooze(args: &SnoozeArgs, context: &Context) -> anyhow::Resu
     if context.json {
         return print_json(&reminder);
     }
-    print(&confirmation("snoozed", &reminder, context))
+    print(&format!("{}{}", confirmation("snoozed", &reminder, context), put_off(&reminder, SystemClock::read())))
+}
+
+/// Until when a run of a series is put off; nothing where that is the next run, whose time is said already.
+fn put_off(reminder: &Reminder<'_>, now: Timestamp) -> String {
+    match reminder.snoozed_until.filter(|until| Some(*until) != reminder.next_run_at) {
+        Some(until) => format!("  snoozed until {}\n", when::both(until, &when::zone_of(reminder), now)),
+        None => String::new(),
+    }
 }

@@ -240,11 +240,16 @@ async fn list(args: &ListArgs, context: &Context) -> anyhow::Result<()> {
     print(&format!("{}{rest}", table.render(context.paint)))
 }
 
+/// When it starts next: a series may begin after its `starts_at`, and goes on. One that is over says when it began.
+fn next_start(event: &Event) -> Timestamp {
+    event.next.first().copied().unwrap_or(event.starts_at)
+}
+
 fn row(event: &Event, zone: &Zone, now: Timestamp) -> Vec<Cell> {
     let repeats = if event.rrule.is_some() { " ↻" } else { "" };
     vec![
         Cell::new(&event.key, Style::Cyan),
-        Cell::plain(&format!("{}{repeats}", when::local(event.starts_at, zone, now))),
+        Cell::plain(&format!("{}{repeats}", when::local(next_start(event), zone, now))),
         Cell::plain(&event.offsets.as_deref().map_or_else(|| "scope's".into(), offsets)),
         Cell::plain(event.scope.as_deref().unwrap_or("-")),
         Cell::plain(&people(event)),
@@ -260,7 +265,7 @@ async fn shown(event: &Event, context: &Context) -> anyhow::Result<()> {
     let mut text = format!(
         "{}  {}\n",
         context.paint.with(Style::Cyan, &super::style::neutral(&event.key)),
-        when::both(event.starts_at, &zone, now)
+        when::both(next_start(event), &zone, now)
     );
     let mut line = |name: &str, value: &str| text.push_str(&format!("  {name:<9} {}\n", super::style::neutral(value)));
     line("message", &event.message);

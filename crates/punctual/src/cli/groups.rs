@@ -90,8 +90,13 @@ fn shown(group: Group, context: &Context) -> anyhow::Result<()> {
 
 fn table(groups: &[Group]) -> Table {
     let has_rota = groups.iter().any(|group| group.rota.is_some());
-    let names = ["GROUP", "MODE", "USERS", "ROTA", "ON DUTY"];
-    let mut table = Table::new(if has_rota { &names } else { &names[..3] });
+    let is_troubled = groups.iter().any(|group| problem(group).is_some());
+    let names = ["GROUP", "MODE", "USERS", "ROTA", "ON DUTY", "PROBLEM"];
+    let mut table = Table::new(match (has_rota, is_troubled) {
+        (false, _) => &names[..3],
+        (true, false) => &names[..5],
+        (true, true) => &names,
+    });
     for group in groups {
         let mut row = vec![
             Cell::new(&group.name, Style::Cyan),
@@ -102,7 +107,15 @@ fn table(groups: &[Group]) -> Table {
             row.push(Cell::plain(group.rota.as_deref().unwrap_or("–")));
             row.push(Cell::plain(&group.on_duty.as_ref().map_or_else(|| "–".to_owned(), |people| people.join(", "))));
         }
+        if has_rota && is_troubled {
+            row.push(Cell::plain(problem(group).unwrap_or("–")));
+        }
         table.push(row);
     }
     table
+}
+
+/// Why its rota cannot be read, or what of it.
+fn problem(group: &Group) -> Option<&str> {
+    group.problem.as_deref().or_else(|| group.problems.first().map(String::as_str))
 }

@@ -49,9 +49,12 @@ pub(super) fn told(entry: &Entry, zone: &Zone, now: Timestamp) -> Option<String>
             let to = data["to"].as_array().into_iter().flatten().filter_map(|to| to["user"].as_str());
             let to = to.map(neutral).collect::<Vec<_>>().join(", ");
             let to = if to.is_empty() { "nobody".to_owned() } else { to };
-            let unknown = list("unknown");
-            let unknown = if unknown.is_empty() { unknown } else { format!("; there is no {unknown}") };
-            format!("escalated to {to}{unknown}")
+            let unknown = data["unknown"].as_array().into_iter().flatten().filter_map(Value::as_str).map(neutral);
+            // A group that there is says why nobody of it is asked.
+            let (there, gone): (Vec<_>, Vec<_>) = unknown.partition(|target| target.contains(": "));
+            let gone = if gone.is_empty() { String::new() } else { format!("; there is no {}", gone.join(", ")) };
+            let there: String = there.iter().map(|target| format!("; {target}")).collect();
+            format!("escalated to {to}{gone}{there}")
         }
         // Another who was asked has answered, put it off or cancelled it.
         Ok(Kind::Cancelled) if !data["did"].is_null() => format!("withdrawn: {} by {}", text("did"), text("by_user")),
@@ -118,6 +121,10 @@ mod tests {
         check("reminder.escalated", "engine", json!({ "why": "failed", "to": to }), Some("escalated to bob, eve"));
         let nobody = json!({ "why": "unanswered", "to": [], "unknown": ["group:oc"] });
         check("reminder.escalated", "engine", nobody, Some("escalated to nobody; there is no group:oc"));
+        let some =
+            json!({ "to": [{ "user": "bob" }], "unknown": ["group:oc: nobody is on duty", "group:x", "group:y"] });
+        let said = "escalated to bob; there is no group:x, group:y; group:oc: nobody is on duty";
+        check("reminder.escalated", "engine", some, Some(said));
         check("reminder.unanswered", "engine", Value::Null, Some("unanswered"));
         check("reminder.sung", "engine", json!({ "tune": "x y" }), Some("sung: tune=\"x y\""));
         check("reminder.waiting", "engine", json!({ "why": "a\u{1b}[2J" }), Some("waits until : a�[2J"));

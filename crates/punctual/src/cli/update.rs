@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[command(flatten)]
     details: Details,
     /// Ask for no answer
-    #[arg(long, conflicts_with = "ack")]
+    #[arg(long, conflicts_with_all = ["ack", "ack_timeout"])]
     no_ack: bool,
     #[command(flatten)]
     user: User,
@@ -47,6 +47,7 @@ pub(super) async fn run(args: &Args, context: &Context) -> anyhow::Result<()> {
     }
     let user = args.user.named();
     let before = find(&context.client, &args.reminder, user.as_deref()).await?;
+    args.details.check_answer(before.require_ack)?;
     let reminder = context.client.update(&before.id, &UserQuery::of(user.as_deref()), &input).await?;
     warn(&reminder);
     if context.json {

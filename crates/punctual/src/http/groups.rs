@@ -6,9 +6,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use punctual_core::feed::shown_source;
+use punctual_core::feed::{Feed, FeedKey, FeedKind, shown_source};
 use punctual_core::group;
 use punctual_core::invalid::Invalid;
+use punctual_core::store::StoreError;
 
 use super::App;
 use super::auth::{Caller, Writer};
@@ -36,8 +37,9 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller, params: Pa
             pages::read_page(limit, after, read, bytes_of, |group| group.name.clone()).await?
         }
     };
+    let rotas = rotas(&app, &groups).await?;
     let now = app.now();
-    let groups = groups.into_iter().map(|group| shown_group(group, now)).collect();
+    let groups = groups.into_iter().map(|group| shown_group(group, &rotas, now)).collect();
     Ok(shown::answer(StatusCode::OK, &Groups { groups, next_cursor }))
 }
 
@@ -53,7 +55,10 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     must_see(&caller)?;
     match found(&app, name).await? {
-        Some(group) => Ok(tagged(StatusCode::OK, group.version(), &shown_group(group, app.now()))),
+        Some(group) => {
+            let rotas = rotas(&app, std::slice::from_ref(&group)).await?;
+            Ok(tagged(StatusCode::OK, group.version(), &shown_group(group, &rotas, app.now())))
+        }
         None => Err(no_such_group()),
     }
 }
@@ -95,7 +100,9 @@ pub(super) async fn put(
     }
     app.engine.put_group(group.clone(), expecting.by(caller.who())).await?;
     let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(tagged(status, group.version(), &shown_group(group, now)))
+    // The group is written, whether its calendar can be looked up or not.
+    let rotas = rotas(&app, std::slice::from_ref(&group)).await.unwrap_or_default();
+    Ok(tagged(status, group.version(), &shown_group(group, &rotas, now)))
 }
 
 /// Removes a group; its users stay.
@@ -139,8 +146,21 @@ fn no_such_group() -> Problem {
     Problem::not_found("no such group")
 }
 
-/// The group as it is at `now`.
-fn shown_group(group: group::Group, now: Timestamp) -> Group {
+/// The calendars of those of a page of groups that have one, by the same order.
+async fn rotas(app: &App, groups: &[group::Group]) -> Result<Vec<Feed>, StoreError> {
+    let with_rota: Vec<&group::Group> = groups.iter().filter(|group| group.rota.is_some()).collect();
+    let Some((first, others)) = with_rota.split_first() else { return Ok(Vec::new()) };
+    let store = app.engine.store();
+    let mut rotas = store.feeds(FeedKind::Group, Some(first.name.clone()), None, 1).await?;
+    if !others.is_empty() {
+        // No other group lies between them, for groups and their calendars are listed by name.
+        rotas.extend(store.feeds(FeedKind::Group, None, Some(FeedKey::of_group(&first.name)), others.len()).await?);
+    }
+    Ok(rotas)
+}
+
+/// The group as it is at `now`, and what is wrong with its calendar among `rotas`.
+fn shown_group(group: group::Group, rotas: &[Feed], now: Timestamp) -> Group {
     let is_now = |shift: &&group::Shift| shift.from_at <= now && now < shift.until_at;
     let on_duty = group.rota.as_ref().map(|_| {
         let mut people: Vec<String> = Vec::new();
@@ -151,7 +171,9 @@ fn shown_group(group: group::Group, now: Timestamp) -> Group {
         }
         people
     });
+    let read = rotas.iter().find(|feed| feed.key.owner == group.name && group.rota.as_ref() == Some(&feed.source));
+    let (problem, problems) = read.map(|feed| (feed.problem.clone(), feed.problems.clone())).unwrap_or_default();
     let rota = group.rota.as_deref().map(shown_source);
     let group::Group { name, mode, users, created_at, updated_at, .. } = group;
-    Group { name, users, mode: mode.into(), rota, on_duty, created_at, updated_at }
+    Group { name, users, mode: mode.into(), rota, on_duty, problem, problems, created_at, updated_at }
 }

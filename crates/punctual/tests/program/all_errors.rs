@@ -59,6 +59,35 @@ async fn a_reminder_is_told_everything_that_is_wrong_with_it() {
 }
 
 #[tokio::test]
+async fn how_an_answer_is_asked_for_is_checked_where_none_is_asked_for() {
+    let home = Home::new();
+    let server = home.serve();
+    let right = json!({ "message": "m", "schedule": { "type": "once", "at": "1h" }, "require_ack": false, "ack_prompt": "",
+        "ack_timeout": "10m", "max_ack_reminders": 3 });
+    let made = server.create(right).await;
+    assert_eq!((&made["require_ack"], &made["ack_timeout"]), (&json!(false), &Value::Null), "{made}");
+    let wrong = json!({ "ack_timeout": "0m", "max_ack_reminders": 99_999 });
+    let expect = [("ack_timeout", "invalid"), ("max_ack_reminders", "invalid")];
+    for required in [None, Some(false), Some(true)] {
+        let with = |mut body: Value| {
+            for (field, value) in wrong.as_object().unwrap() {
+                body[field] = value.clone();
+            }
+            if let Some(required) = required {
+                body["require_ack"] = json!(required);
+            }
+            body
+        };
+        let reminder = with(json!({ "message": "m", "schedule": { "type": "once", "at": "1h" } }));
+        check(&server, Method::POST, "/v1/reminders", reminder, &expect).await;
+        let path = format!("/v1/reminders/{}", made["id"].as_str().unwrap());
+        check(&server, Method::PATCH, &path, with(json!({})), &expect).await;
+        let event = with(json!({ "starts_at": "2099-01-01T08:00:00Z", "message": "m", "to": ["console:"] }));
+        check(&server, Method::PUT, "/v1/events/game", event, &expect).await;
+    }
+}
+
+#[tokio::test]
 async fn a_batch_is_told_of_every_item_and_of_no_more_than_a_hundred_mistakes() {
     let home = Home::new();
     let server = home.serve();

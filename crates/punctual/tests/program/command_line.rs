@@ -79,6 +79,27 @@ fn next_takes_and_gives_the_lines_of_a_calendar() {
 }
 
 #[test]
+fn how_long_an_answer_is_waited_for_is_said_where_one_is_asked_for() {
+    let home = Home::new();
+    let _server = home.serve();
+    let add = |args: &[&str]| home.run(&[&["add", "hello", "--in", "1h", "--json"], args].concat());
+    let why = ["--ack-timeout", "add --ack"];
+    add(&["--ack-timeout", "5m"]).fails(2, &why);
+    add(&["--ack-timeout", "0", "--ack"]).fails(1, &["ack_timeout", "`0` has no unit; write 5m"]);
+    let asks = add(&["--ack-timeout", "5m", "--ack"]).json();
+    assert_eq!((&asks["ack_timeout"], &asks["require_ack"]), (&"5m".into(), &true.into()), "{asks}");
+    add(&["--ack-timeout", "5m", "--escalate", "9m:bob"]).ok();
+    let tells = add(&[]).json();
+    let update = |reminder: &Value, args: &[&str]| {
+        home.run(&[&["update", reminder["id"].as_str().unwrap(), "--json", "--ack-timeout", "7m"], args].concat())
+    };
+    update(&tells, &[]).fails(2, &why);
+    assert_eq!(update(&tells, &["--ack"]).json()["ack_timeout"], "7m");
+    assert_eq!(update(&asks, &[]).json()["ack_timeout"], "7m");
+    assert_eq!(update(&asks, &["--no-ack"]).code, Some(2), "one of them is meant");
+}
+
+#[test]
 fn a_batch_is_answered_line_by_line() {
     let home = Home::new();
     let mut file = tempfile::NamedTempFile::new().unwrap();

@@ -220,6 +220,39 @@ async fn shows(home: &Home, server: &Server, tables: &dyn Tables) {
     let (_, ran) = server.call(Method::POST, &again, Some(json!({ "confirm": NAME }))).await;
     assert_eq!((&ran["is_done"], &ran["reminders"], &ran["records"]), (&json!(true), &json!(0), &json!(0)), "{ran}");
     home.run(&["users", "erase", NAME, "--yes"]).fails(1, &["no such user", "nothing was erased"]);
+    assert_eq!(n_erased(server).await, 1, "nothing was there the second time");
+}
+
+/// How many erasures the journal tells of.
+async fn n_erased(server: &Server) -> usize {
+    let entries = server.get("/v1/audit?limit=500&kind=user.erased").await["entries"].as_array().unwrap().clone();
+    entries.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_is_entered_when_something_was_there() {
+    let home = Home::new();
+    let server = home.serve();
+    let erase = async |user: &str, after: Option<&str>| {
+        let body = json!({ "confirm": user, "after": after });
+        let (status, ran) = server.call(Method::POST, &format!("/v1/users/{user}/erase"), Some(body)).await;
+        assert!(status.is_success() && ran["is_done"] == true, "{ran}");
+        ran["records"].as_u64().unwrap()
+    };
+    assert_eq!((erase("ghosty", None).await, n_erased(&server).await), (0, 0));
+    let there = [
+        ("/v1/users/ann", json!({ "timezone": "UTC" }), "ann"),
+        ("/v1/scopes/user:eve", json!({ "offsets": [30] }), "eve"),
+    ];
+    for (n_before, (path, body, user)) in there.into_iter().enumerate() {
+        let (status, body) = server.call(Method::PUT, path, Some(body)).await;
+        assert!(status.is_success(), "{path}: {body}");
+        assert!(erase(user, None).await > 0, "{user}");
+        assert_eq!(n_erased(&server).await, n_before + 1, "{user}");
+    }
+    // The rest of one that was cut off finds nothing more.
+    assert_eq!((erase("gone", Some("journal/0/3/")).await, n_erased(&server).await), (3, 3));
+    assert_eq!((erase("ann", None).await, n_erased(&server).await), (0, 3));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -264,6 +297,7 @@ async fn a_send_that_is_under_way_is_waited_for() {
     drop(hanging);
     let ran = home.run(&["users", "erase", NAME, "--yes", "--json"]).json();
     assert_eq!((&ran["is_done"], &ran["reminders"]), (&json!(true), &json!(1)), "{ran}");
+    assert_eq!(n_erased(&server).await, 1, "it was begun twice");
     let (status, body) =
         server.call(Method::POST, &format!("/v1/users/{NAME}/erase"), Some(json!({ "confirm": "zoe" }))).await;
     assert_eq!((status.as_u16(), body["field"].as_str()), (422, Some("confirm")), "{body}");

@@ -1,9 +1,10 @@
 //! People who belong together.
 
+use punctual_testkit::wait::until;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::common::Home;
+use crate::common::{Home, Kept};
 
 #[tokio::test]
 async fn a_group_is_kept_replaced_and_removed() {
@@ -69,4 +70,57 @@ fn the_command_line_sets_shows_and_removes_groups() {
     assert_eq!(home.run(&["groups"]).ok(), shown);
     assert_eq!(home.run(&["groups", "delete", "on-call"]).ok(), "removed the group on-call; its users stay\n");
     assert!(home.run(&["groups", "list"]).ok().starts_with("No groups yet."));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rota_that_cannot_be_read_is_told_and_an_escalation_says_that_nobody_is_on_duty() {
+    for kept in Kept::everywhere() {
+        let home = Home::new();
+        let mut env = kept.env();
+        env.push(("PUNCTUAL_CALENDAR_FILES", home.path().to_str().unwrap()));
+        let server = home.serve_with(&env);
+        let odd = "BEGIN:VEVENT\r\nUID:weekly\r\nSUMMARY:ann\r\nDTSTART:20260101T080000Z\r\nRRULE:FREQ=NEVER\r\nEND:VEVENT\r\n";
+        let calendar = |events: &str| format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{events}END:VCALENDAR\r\n");
+        std::fs::write(home.path().join("odd.ics"), calendar(odd)).unwrap();
+        std::fs::write(home.path().join("good.ics"), calendar("")).unwrap();
+        home.run(&["groups", "set", "family", "ann"]).ok();
+        for (group, rota) in [("bare", "file:nope.ics"), ("good", "file:good.ics"), ("odd", "file:odd.ics")] {
+            home.run(&["groups", "set", group, "--rota", rota]).ok();
+        }
+        let problem = async || server.get("/v1/groups/bare").await["problem"].clone();
+        until("it is tried", async || problem().await.is_string()).await;
+        until("the other is read", async || server.get("/v1/groups/odd").await["problems"].is_array()).await;
+        let bare = server.get("/v1/groups/bare").await;
+        let why = bare["problem"].as_str().unwrap();
+        assert!(why.starts_with("the file cannot be read") && bare["on_duty"] == json!([]), "{bare}");
+        let odd = server.get("/v1/groups/odd").await;
+        assert!(odd["problem"].is_null() && odd["problems"][0].as_str().unwrap().starts_with("weekly: RRULE"), "{odd}");
+        let good = server.get("/v1/groups/good").await;
+        assert!(good.get("problem").is_none() && good.get("problems").is_none(), "{good}");
+        let page = server.get("/v1/groups").await;
+        let problems: Vec<_> = page["groups"].as_array().unwrap().iter().map(|group| &group["problem"]).collect();
+        assert_eq!(problems, [&bare["problem"], &json!(null), &json!(null), &json!(null)], "{page}");
+        let told = json!({ "rota": "file:odd.ics", "problems": [] });
+        let (status, said) = server.call(Method::PUT, "/v1/groups/odd", Some(told)).await;
+        assert_eq!((status.as_u16(), &said["errors"][0]["code"]), (422, &json!("read_only")), "{said}");
+
+        let shown = home.run(&["groups", "show", "bare"]).ok();
+        assert!(shown.contains("PROBLEM") && shown.contains("the file cannot be read"), "{shown}");
+        assert_eq!(home.run(&["groups", "show", "bare", "--json"]).json()["problem"], bare["problem"]);
+        assert!(!home.run(&["groups", "show", "good"]).ok().contains("PROBLEM"));
+        let (_, key) = server.call(Method::POST, "/v1/keys", Some(json!({ "name": "anns", "user": "ann" }))).await;
+        let (status, _) = server.call_with(key["key"].as_str().unwrap(), Method::GET, "/v1/groups/bare", None).await;
+        assert_eq!(status, 404);
+
+        let asks = json!({
+            "user": "ann", "message": "The pump is off", "schedule": { "type": "once", "at": "0s" }, "require_ack": true,
+            "ack_timeout": "1h", "to": [{ "channel": "console" }], "escalate": [{ "after": "1s", "to": "group:bare" }],
+        });
+        let made = server.create(asks).await;
+        let audit = async || server.get("/v1/audit?kind=reminder.escalated").await["entries"].clone();
+        until("it is escalated", async || audit().await[0].is_object()).await;
+        assert_eq!(audit().await[0]["data"]["unknown"], json!(["group:bare: nobody is on duty"]));
+        let shown = home.run(&["show", made["id"].as_str().unwrap()]).ok();
+        assert!(shown.contains("escalated to nobody; group:bare: nobody is on duty"), "{shown}");
+    }
 }

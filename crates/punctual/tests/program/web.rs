@@ -66,6 +66,17 @@ impl<'a> Browser<'a> {
         self.post(path, &[&[("form", proof.as_str())], form].concat()).await
     }
 
+    /// The page that an answer leads to, with what it says there.
+    pub(crate) async fn follow(&mut self, answer: &Page) -> Page {
+        let cookies: Vec<&str> = self.cookie.as_deref().into_iter().chain(answer.said_in()).collect();
+        let cookies = cookies.join("; ");
+        let request = self.client.get(format!("{}{}", self.server.url, answer.leads_to()));
+        let kept = self.cookie.replace(cookies);
+        let page = self.send(request).await;
+        self.cookie = kept;
+        page
+    }
+
     async fn send(&mut self, mut request: reqwest::RequestBuilder) -> Page {
         if let Some(cookie) = &self.cookie {
             request = request.header(COOKIE, cookie);
@@ -88,15 +99,23 @@ impl Page {
         self.headers.get(LOCATION).map_or("", |to| to.to_str().unwrap())
     }
 
+    /// The cookie of what the next page will say about it.
+    fn said_in(&self) -> Option<&str> {
+        let cookies = self.headers.get_all(SET_COOKIE).into_iter().map(|set| set.to_str().unwrap());
+        cookies.filter_map(|set| set.split(';').next()).find(|pair| pair.starts_with("punctual-said="))
+    }
+
     /// What the next page will say about it.
     pub(crate) fn said(&self) -> String {
-        let cookies = self.headers.get_all(SET_COOKIE).into_iter().map(|set| set.to_str().unwrap());
-        let said = cookies
-            .filter_map(|set| set.strip_prefix("punctual-said="))
-            .next()
-            .unwrap_or_else(|| panic!("{}", self.text));
-        let json = BASE64_URL_SAFE_NO_PAD.decode(said.split(';').next().unwrap()).unwrap();
+        let said = self.said_in().unwrap_or_else(|| panic!("{}", self.text));
+        let json = BASE64_URL_SAFE_NO_PAD.decode(said.strip_prefix("punctual-said=").unwrap()).unwrap();
         serde_json::from_slice::<Value>(&json).unwrap()["text"].as_str().unwrap().to_owned()
+    }
+
+    /// The notice of what was done.
+    pub(crate) fn toast(&self) -> &str {
+        let after = self.text.split_once("id=\"toast\"").unwrap_or_else(|| panic!("{}", self.text)).1;
+        after.split("<dialog").next().unwrap()
     }
 
     /// How something was when the form that `does` this was shown.

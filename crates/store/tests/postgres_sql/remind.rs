@@ -107,7 +107,7 @@ fn cases() -> Vec<Case> {
             json!({"type": "once", "at": "2099-01-01T00:00:00Z"}),
             |_| {},
         ),
-        // A prompt asks for an answer; all that is about answers is let be without one.
+        // A prompt asks for an answer; all that is about answers counts for nothing without one.
         (
             "at => '2099-01-01 00:00+00', ack_prompt => 'ok?'",
             json!({"type": "once", "at": "2099-01-01T00:00:00Z"}),
@@ -116,8 +116,8 @@ fn cases() -> Vec<Case> {
             },
         ),
         (
-            "at => '2099-01-01 00:00+00', require_ack => false, ack_prompt => 'ok?', ack_timeout => '0', \
-             max_ack_reminders => 5000, \"to\" => '[]', misfire => 'skip', metadata => 'null'",
+            "at => '2099-01-01 00:00+00', require_ack => false, ack_prompt => '', ack_timeout => '5 minutes', \
+             max_ack_reminders => 1000, \"to\" => '[]', misfire => 'skip', metadata => 'null'",
             json!({"type": "once", "at": "2099-01-01T00:00:00Z"}),
             |r| r.misfire.policy = MisfirePolicy::Skip,
         ),
@@ -326,6 +326,9 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("AT, ack_timeout => '1 month'", "ack_timeout", "months"),
     ("AT, ack_timeout => '-1 minute'", "ack_timeout", "negative"),
     ("AT, require_ack => true, max_ack_reminders => 1001", "max_ack_reminders", "at most 1000"),
+    ("AT, require_ack => false, ack_prompt => repeat('x', 2049)", "ack_prompt", "at most 2048"),
+    ("AT, require_ack => false, ack_timeout => '0'", "ack_timeout", "between 1 second"),
+    ("AT, max_ack_reminders => 1001", "max_ack_reminders", "at most 1000"),
     ("AT, max_ack_reminders => -1", "max_ack_reminders", "from 0 up"),
     ("AT, misfire => 'newest'", "misfire", "latest, all, skip"),
     ("AT, misfire => '{\"policy\": \"newest\"}'", "misfire.policy", "latest, all, skip"),

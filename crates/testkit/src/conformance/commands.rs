@@ -20,6 +20,7 @@ rules!(
     a_run_by_hand_is_due_at_once_and_moves_nothing,
     an_update_changes_what_it_names,
     an_update_of_the_schedule_moves_the_planned_run,
+    an_update_of_the_schedule_takes_the_place_of_a_snooze,
     an_update_that_makes_no_sense_is_refused,
     an_answered_question_of_a_paused_reminder_plans_nothing_live,
     a_reminder_is_changed_only_for_its_user,
@@ -178,6 +179,22 @@ async fn an_update_of_the_schedule_moves_the_planned_run(desk: Desk) {
     desk.change(reminder.id, update(patch), 200).await;
     assert_eq!(desk.status(reminder.id).await, ReminderStatus::Active, "what was over is to come again");
     desk.deliver(300).await;
+}
+
+async fn an_update_of_the_schedule_takes_the_place_of_a_snooze(desk: Desk) {
+    let reminder = once(1, 100);
+    desk.create(&[&reminder]).await;
+    desk.change(reminder.id, Change::Snooze { until: at(500) }, 50).await;
+    let schedule = Schedule::new(Rule::Once { at: at(300) });
+    let patch = Patch { schedule: Some(schedule), ..Patch::default() };
+    let changed = desk.change(reminder.id, update(patch), 60).await;
+    assert_eq!(changed.wakes, [at(300)]);
+    assert_eq!((changed.view.next_run_at, changed.view.snoozed_until), (Some(at(300)), None));
+    assert_eq!(desk.view(reminder.id).await, changed.view);
+    desk.deliver(300).await;
+    assert_eq!(desk.states(reminder.id).await, [(StateKind::Delivered, 300)]);
+    assert_eq!(desk.status(reminder.id).await, ReminderStatus::Completed);
+    assert_eq!(desk.claim(5000).await.n_taken, 0, "it comes once");
 }
 
 async fn an_update_that_makes_no_sense_is_refused(desk: Desk) {

@@ -4,13 +4,13 @@ use axum::Router;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use punctual_client::wire::{Answer, ParseInput, Priority, Reminder, ReminderInput, Schedule, Understood};
+use punctual_client::wire::{Answer, ParseInput, Priority, Reading, Reminder, ReminderInput, Schedule, Understood};
 use punctual_client::{Failure, escaped};
 use serde_json::json;
 
 use super::reminder::render;
 use super::reminders::seen;
-use super::today::add::why_none;
+use super::today::add::{meant_too, why_none};
 use crate::Web;
 use crate::flash::{Flash, leads};
 use crate::parts::{Filled, Refusal};
@@ -96,6 +96,17 @@ fn say(v: &Viewer, text: Text, reminder: &Reminder<'_>) -> String {
     v.m.say(text, &[("what", &reminder.message), ("when", &when)])
 }
 
+/// Until when a run is put off, and when the series goes on meanwhile.
+fn snoozed(v: &Viewer, reminder: &Reminder<'_>) -> String {
+    let said = say(v, t::DID_SNOOZE, reminder);
+    match (reminder.snoozed_until, reminder.next_run_at) {
+        (Some(until), Some(next)) if next != until => {
+            format!("{said} {}", v.m.say(t::NEXT_RUN, &[("when", &v.m.instant(next))]))
+        }
+        _ => said,
+    }
+}
+
 async fn done(v: &Viewer, id: &str, verb: &str, form: &Act) -> Result<Flash, Failure> {
     let any = v.anybody();
     let said = |text, reminder: &Reminder<'_>| say(v, text, reminder);
@@ -109,7 +120,7 @@ async fn done(v: &Viewer, id: &str, verb: &str, form: &Act) -> Result<Flash, Fai
             let answer = Answer { minutes: None, until: None, ..answer };
             Flash::done(said(t::DID_DISMISS, &v.client.answer(id, "dismiss", &any, &answer).await?))
         }
-        "snooze" => Flash::done(said(t::DID_SNOOZE, &v.client.answer(id, "snooze", &any, &answer).await?)),
+        "snooze" => Flash::done(snoozed(v, &v.client.answer(id, "snooze", &any, &answer).await?)),
         "pause" => Flash::undoable(said(t::DID_PAUSE, &v.client.command(id, "pause", &any).await?), id, "resume"),
         "resume" => Flash::undoable(said(t::DID_RESUME, &v.client.command(id, "resume", &any).await?), id, "pause"),
         "skip" => match skip(v, id, form.next.as_deref()).await? {
@@ -140,8 +151,8 @@ async fn skip(v: &Viewer, id: &str, next: Option<&str>) -> Result<Option<Reminde
 
 /// Changes the message or the time, if both are as the form has shown them. A run in between changes neither.
 async fn edit(v: &Viewer, id: &str, form: &Filled) -> Result<Result<Flash, Refusal>, Trouble> {
-    let input = match edited(v, form).await {
-        Ok(Ok(input)) => input,
+    let (input, others) = match edited(v, form).await {
+        Ok(Ok(edited)) => edited,
         Ok(Err(reason)) => return Ok(Err(Refusal::at("edit", form, "when", reason))),
         Err(failure) => return Ok(Err(Refusal::of(&v.m, "edit", form, failure)?)),
     };
@@ -158,14 +169,18 @@ async fn edit(v: &Viewer, id: &str, form: &Filled) -> Result<Result<Flash, Refus
         v.client.if_seen(Some(&now.tag))?.update(id, &any, &input).await.map(Some)
     });
     Ok(match changed.await {
-        Ok(Some(reminder)) => Ok(Flash::done(say(v, t::DID_EDIT, &reminder))),
+        Ok(Some(reminder)) => {
+            let note = meant_too(&v.m, &others, &reminder.timezone);
+            Ok(Flash::done(say(v, t::DID_EDIT, &reminder)).noting(note))
+        }
         Ok(None) => Err(Refusal::overtaken(&v.m, "edit", form)),
         Err(failure) => Err(Refusal::of(&v.m, "edit", form, failure)?),
     })
 }
 
-/// The change that an edit asks for, or what is not understood of it. A time in words is read as one who makes a reminder says it.
-async fn edited(v: &Viewer, form: &Filled) -> Result<Result<ReminderInput, String>, Failure> {
+/// The change that an edit asks for, and what else its words can mean; or what is not understood of it. A time in words is read as one who
+/// makes a reminder says it.
+async fn edited(v: &Viewer, form: &Filled) -> Result<Result<(ReminderInput, Vec<Reading>), String>, Failure> {
     let priority = form.get("priority").map(Priority::new);
     let mut input = ReminderInput {
         message: form.owned("message"),
@@ -173,9 +188,12 @@ async fn edited(v: &Viewer, form: &Filled) -> Result<Result<ReminderInput, Strin
         timezone: form.owned("timezone"),
         ..ReminderInput::default()
     };
+    let mut others = Vec::new();
     if let Some(when) = form.get("when") {
         let asked = ParseInput { text: Some(when.to_owned()), user: Some(v.person.clone()), ..ParseInput::default() };
-        input.schedule = Some(match v.client.parse(&asked).await? {
+        let meant = v.client.parse(&asked).await?;
+        others = meant.alternatives().to_vec();
+        input.schedule = Some(match meant {
             Understood::Instant { at, .. } | Understood::Duration { at, .. } => {
                 Schedule(json!({"type": "once", "at": at}))
             }
@@ -185,7 +203,7 @@ async fn edited(v: &Viewer, form: &Filled) -> Result<Result<ReminderInput, Strin
             Understood::Other(_) => return Ok(Err(v.m.t(today::NO_TIME).into_owned())),
         });
     }
-    Ok(Ok(input))
+    Ok(Ok((input, others)))
 }
 
 /// Does the same to many: what cannot be done to one leaves the others alone.

@@ -18,6 +18,9 @@ mod groups;
 /// Whether somebody can be told something now.
 mod peace;
 
+/// Whether anybody receives what is sent to somebody.
+pub(super) mod reach;
+
 use axum::Router;
 use axum::routing::{get, post};
 use punctual_client::escaped;

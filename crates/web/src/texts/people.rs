@@ -14,10 +14,13 @@ texts! {
     EMPTY: "A person has a zone, a language, addresses in order, and hours in which only the important gets through. Begin with one; everything can be changed later.", "Eine Person hat eine Zeitzone, eine Sprache, Adressen in einer Reihenfolge und Stunden, in denen nur Wichtiges durchkommt. Beginnen Sie mit einer; alles lässt sich später ändern.", "Osoba ima vremensku zonu, jezik, poredane adrese i sate u kojima prolazi samo ono važno. Počnite s jednom; sve se kasnije može promijeniti.", "Osoba ima vremensku zonu, jezik, poređane adrese i sate u kojima prolazi samo ono važno. Počnite s jednom; sve se kasnije može promeniti.";
     ADMIN: "admin", "Admin", "administrator", "administrator";
     GROUPS: "Groups", "Gruppen", "Grupe", "Grupe";
-    NO_ENTRY: "No entry yet: the server's zone, language and default channel count. Saving anything here makes one.", "Noch kein Eintrag: Es gelten Zeitzone, Sprache und Standardkanal des Servers. Wer hier etwas speichert, legt einen an.", "Još nema unosa: vrijede zona, jezik i zadani kanal poslužitelja. Prvo spremanje stvara unos.", "Još nema unosa: važe zona, jezik i podrazumevani kanal servera. Prvo čuvanje pravi unos.";
+    NO_ENTRY: "No entry yet: the server's zone and language count. Saving anything here makes one.", "Noch kein Eintrag: Es gelten Zeitzone und Sprache des Servers. Wer hier etwas speichert, legt einen an.", "Još nema unosa: vrijede zona i jezik poslužitelja. Prvo spremanje stvara unos.", "Još nema unosa: važe zona i jezik servera. Prvo čuvanje pravi unos.";
     CLOCK: "{time} there now", "dort ist es {time}", "tamo je sada {time}", "tamo je sada {time}";
     REMINDERS: "Their reminders", "Erinnerungen dieser Person", "Podsjetnici te osobe", "Podsetnici te osobe";
     REACHABLE: "reachable", "erreichbar", "dostupna osoba", "dostupna osoba";
+    UNREACHED: "not reachable: no address", "nicht erreichbar: keine Adresse", "nedostupna osoba: nema adrese", "nedostupna osoba: nema adrese";
+    ALL_DEAD: "not reachable: every address is dead", "nicht erreichbar: jede Adresse ist tot", "nedostupna osoba: nijedna adresa ne radi", "nedostupna osoba: nijedna adresa ne radi";
+    NOT_KNOWN: "not known yet: no address", "noch nicht bekannt: keine Adresse", "još se ne zna: nema adrese", "još se ne zna: nema adrese";
     IN_QUIET: "quiet hours", "Ruhezeit", "vrijeme tišine", "vreme tišine";
     PAUSED: "paused until {when}", "Pause bis {when}", "pauza do {when}", "pauza do {when}";
     SILENT: "silent until {when}", "stumm bis {when}", "tišina do {when}", "tišina do {when}";
@@ -26,6 +29,8 @@ texts! {
     ADDRESSES: "Addresses", "Adressen", "Adrese", "Adrese";
     ADDRESSES_WHAT: "The first that works is used.", "Die erste, die geht, wird benutzt.", "Koristi se prva koja radi.", "Koristi se prva koja radi.";
     NO_ADDRESS: "No address: the server's default channel is used.", "Keine Adresse: Der Standardkanal des Servers wird benutzt.", "Nema adrese: koristi se zadani kanal poslužitelja.", "Nema adrese: koristi se podrazumevani kanal servera.";
+    NO_ADDRESS_NOBODY: "No address: nobody would receive a reminder, so none is taken.", "Keine Adresse: Niemand bekäme eine Erinnerung, darum wird keine angenommen.", "Nema adrese: podsjetnik nitko ne bi primio, pa se ne prihvaća.", "Nema adrese: podsetnik niko ne bi primio, pa se ne prihvata.";
+    NO_ADDRESS_UNKNOWN: "No address yet.", "Noch keine Adresse.", "Još nema adrese.", "Još nema adrese.";
     CHANNEL: "Channel", "Kanal", "Kanal", "Kanal";
     ADDRESS: "Address", "Adresse", "Adresa", "Adresa";
     ADDRESS_HINT: "What the channel needs: a chat, a number, an e-mail address, a URL.", "Was der Kanal braucht: ein Chat, eine Nummer, eine E-Mail-Adresse, eine URL.", "Ono što kanalu treba: razgovor, broj, e-adresa ili URL.", "Ono što kanalu treba: razgovor, broj, imejl adresa ili URL.";
@@ -121,7 +126,7 @@ texts! {
     LEAVE: "Remove this person", "Diese Person entfernen", "Ukloni osobu", "Ukloni osobu";
     DELETE: "Delete the entry", "Eintrag löschen", "Obriši unos", "Obriši unos";
     DELETE_ASK: "Delete the entry of {name}?", "Den Eintrag von {name} löschen?", "Obrisati unos: {name}?", "Obrisati unos: {name}?";
-    DELETE_WHAT: "Zone, language, addresses and quiet hours are gone. The reminders stay, and go to the server's default channel.", "Zeitzone, Sprache, Adressen und Ruhezeit sind dann weg. Die Erinnerungen bleiben und gehen an den Standardkanal des Servers.", "Nestaju zona, jezik, adrese i vrijeme tišine. Podsjetnici ostaju i idu na zadani kanal poslužitelja.", "Nestaju zona, jezik, adrese i vreme tišine. Podsetnici ostaju i idu na podrazumevani kanal servera.";
+    DELETE_WHAT: "Zone, language, addresses and quiet hours are gone. The reminders stay; without an address of their own they reach nobody, unless the server has a default channel.", "Zeitzone, Sprache, Adressen und Ruhezeit sind dann weg. Die Erinnerungen bleiben; ohne eigene Adresse erreichen sie niemanden, außer der Server hat einen Standardkanal.", "Nestaju zona, jezik, adrese i vrijeme tišine. Podsjetnici ostaju; bez vlastite adrese ne dolaze ni do koga, osim ako poslužitelj ima zadani kanal.", "Nestaju zona, jezik, adrese i vreme tišine. Podsetnici ostaju; bez sopstvene adrese ne stižu ni do koga, osim ako server ima podrazumevani kanal.";
     DELETED: "The entry of {name} is gone.", "Der Eintrag von {name} ist weg.", "Unos „{name}” je obrisan.", "Unos „{name}” je obrisan.";
     ERASE: "Erase everywhere", "Überall löschen", "Izbriši posvuda", "Izbriši svuda";
     ERASE_ASK: "Erase {name} everywhere?", "{name} überall löschen?", "Izbrisati posvuda: {name}?", "Izbrisati svuda: {name}?";

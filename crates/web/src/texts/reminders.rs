@@ -37,6 +37,7 @@ texts! {
     DID_SKIP: "The next run of “{what}” is left out.", "Der nächste Lauf von „{what}“ fällt aus.", "Sljedeći put „{what}” se preskače.", "Sledeći put „{what}” se preskače.";
     DID_FIRE: "“{what}” is being sent.", "„{what}“ wird gesendet.", "„{what}” se šalje.", "„{what}” se šalje.";
     DID_SNOOZE: "“{what}” comes again {when}.", "„{what}“ kommt wieder {when}.", "„{what}” dolazi opet {when}.", "„{what}” dolazi opet {when}.";
+    NEXT_RUN: "The next run is {when}.", "Der nächste Lauf ist {when}.", "Sljedeći put je {when}.", "Sledeći put je {when}.";
     DID_CANCEL: "Cancelled “{what}”.", "„{what}“ abgesagt.", "Otkazano „{what}”.", "Otkazano „{what}”.";
     DID_UNDO: "“{what}” is back.", "„{what}“ ist wieder da.", "„{what}” je opet tu.", "„{what}” je opet tu.";
     DID_ACK: "“{what}” is done.", "„{what}“ ist erledigt.", "„{what}” je obavljeno.", "„{what}” je obavljeno.";

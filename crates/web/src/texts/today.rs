@@ -6,6 +6,8 @@ texts! {
     ADD_PLACEHOLDER: "call mom tomorrow at 8", "morgen um 8 Mama anrufen", "sutra u 8 nazvati mamu", "sutra u 8 pozvati mamu";
     ADD_BUTTON: "Add", "Anlegen", "Dodaj", "Dodaj";
     ADDED: "Added “{what}”: {when}.", "„{what}“ angelegt: {when}.", "Dodano „{what}”: {when}.", "Dodato „{what}”: {when}.";
+    MEANT_TOO: "Or did you mean: {what}?", "Oder meinten Sie: {what}?", "Ili ste mislili: {what}?", "Ili ste mislili: {what}?";
+    NOBODY_RECEIVES: "Nobody can receive this: {who} has no address that works.", "Das kann niemand empfangen: {who} hat keine Adresse, die geht.", "Ovo nitko ne može primiti: {who} nema adresu koja radi.", "Ovo niko ne može da primi: {who} nema adresu koja radi.";
     OR: "or", "oder", "ili", "ili";
     TO_ADD: "to add it", "legt sie an", "dodaje", "dodaje";
     NO_TIME: "Say when as well, such as “tomorrow at 8”.", "Sagen Sie auch wann, etwa „morgen um 8“.", "Recite i kada, na primjer „sutra u 8”.", "Recite i kada, na primer „sutra u 8”.";

@@ -32,6 +32,9 @@ mod own;
 /// An export of another server.
 mod lines;
 
+/// Which lines of an export count.
+mod outline;
+
 /// How far it is.
 pub(super) mod progress;
 

@@ -99,7 +99,7 @@ pub(in crate::http) fn event_partly(
         priority: known(input.priority, "priority", &mut faults).unwrap_or_default(),
         to: faults.note(addresses(input.to.unwrap_or_default(), "to")).unwrap_or_default(),
         only: input.only.unwrap_or(false),
-        ack: faults.note(ack.policy(None)).flatten(),
+        ack: ack.policy(None, &mut faults),
         escalate: faults.note(steps_of(input.escalate.unwrap_or_default(), "escalate")).unwrap_or_default(),
         snooze_allowed: input.snooze_allowed.unwrap_or(true),
         retries_max: input.max_retries.unwrap_or(unsaid.retries_max),

@@ -52,7 +52,7 @@ pub(in crate::http) fn patch(value: Value, before: &Reminder, now: Timestamp, st
         priority: known(input.priority, "priority", &mut faults),
         to: faults.note(input.to.map(|to| addresses(to, "to")).transpose()).flatten(),
         only: input.only,
-        ack: if ack.is_unsaid() { None } else { faults.note(ack.policy(before.ack.as_ref())) },
+        ack: (!ack.is_unsaid()).then(|| ack.policy(before.ack.as_ref(), &mut faults)),
         escalate: faults.note(input.escalate.map(|given| steps_of(given, "escalate")).transpose()).flatten(),
         snooze_allowed: input.snooze_allowed,
         retries_max: input.max_retries,

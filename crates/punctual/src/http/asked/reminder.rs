@@ -121,7 +121,7 @@ impl Asked {
             priority: known(input.priority, "priority", &mut faults).unwrap_or_default(),
             to: faults.note(addresses(input.to.unwrap_or_default(), "to")).unwrap_or_default(),
             only: input.only.unwrap_or(false),
-            ack: faults.note(ack.policy(None)).flatten(),
+            ack: ack.policy(None, &mut faults),
             escalate: faults.note(steps_of(input.escalate.unwrap_or_default(), "escalate")).unwrap_or_default(),
             escalates: None,
             event: None,
@@ -198,8 +198,8 @@ impl Ack {
     }
 
     /// How an answer is asked for, beginning from `before`. A prompt is a wish for an answer, and so is a plan of who is asked next, unless
-    /// `require_ack` says otherwise.
-    pub(super) fn policy(self, before: Option<&AckPolicy>) -> Result<Option<AckPolicy>, Invalid> {
+    /// `require_ack` says otherwise: then what else is said must be right all the same.
+    pub(super) fn policy(self, before: Option<&AckPolicy>, faults: &mut Faults) -> Option<AckPolicy> {
         let mut ack = before.cloned().unwrap_or_default();
         let wanted =
             self.required.unwrap_or(before.is_some() || self.escalates || matches!(self.prompt, Some(Some(_))));
@@ -207,12 +207,19 @@ impl Ack {
             ack.prompt = prompt;
         }
         if let Some(timeout) = self.timeout {
-            ack.timeout = span::parse(&timeout.0).map_err(|problem| Invalid::new("ack_timeout", problem))?;
+            let timeout = span::parse(&timeout.0).map_err(|problem| Invalid::new("ack_timeout", problem));
+            ack.timeout = faults.note(timeout).unwrap_or(ack.timeout);
         }
         if let Some(reminders_max) = self.reminders_max {
             ack.reminders_max = reminders_max;
         }
-        Ok(wanted.then_some(ack))
+        if wanted {
+            return Some(ack);
+        }
+        // An empty question is none.
+        ack.prompt.take_if(|prompt| prompt.is_empty());
+        faults.note(ack.validate());
+        None
     }
 }
 

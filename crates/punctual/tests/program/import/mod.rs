@@ -1,6 +1,7 @@
 //! `punctual import`: other systems' tables, as they define them, in a real PostgreSQL and in SQLite.
 
 mod bad_sources;
+mod damaged;
 mod kinds;
 mod lines;
 mod own;

@@ -225,3 +225,52 @@ async fn every_scope_of_a_full_tree_is_reached() {
     }
     assert_eq!(rooms, 60);
 }
+
+#[tokio::test]
+async fn the_command_line_says_the_next_start_of_a_series_as_the_page_does() {
+    let home = Home::new();
+    let server = home.serve();
+    // 2099-01-02 is a Friday.
+    let (at, rule) = ("2099-01-02T18:00", "FREQ=WEEKLY;BYDAY=MO");
+    let put = ["events", "put", "choir", "--at", at, "--rrule", rule, "--tz", "UTC", "--user", "ana", "--message", "x"];
+    let said = home.run(&put).ok();
+    assert!(said.lines().next().unwrap().contains("Mon 5 Jan 2099 18:00"), "{said}");
+    assert_eq!(server.get("/v1/events/choir").await["starts_at"], "2099-01-02T18:00:00Z");
+    let listed = home.run(&["events", "list"]).ok();
+    assert!(listed.contains("Mon 5 Jan 2099 18:00 ↻") && !listed.contains("2 Jan"), "{listed}");
+    let mut browser = signed_in(&server).await;
+    for path in ["/events", "/events/choir"] {
+        let page = browser.get(path).await.text;
+        assert!(page.contains("Mon 5 Jan 2099 18:00"), "{path}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_series_that_moves_as_a_whole_has_new_reminders() {
+    let home = Home::new();
+    let server = home.serve();
+    let start = |hour: &str| {
+        let day = punctual_engine::SystemClock::read() + jiff::SignedDuration::from_hours(48);
+        format!("{}T{hour}:00Z", day.strftime("%F"))
+    };
+    let put = async |hour: &str| {
+        let series = json!({ "starts_at": start(hour), "timezone": "UTC", "rrule": "FREQ=DAILY;COUNT=3", "offsets": [0], "users": ["ana"], "message": "choir" });
+        let (status, event) = server.call(Method::PUT, "/v1/events/choir", Some(series)).await;
+        assert!(status.is_success(), "{event}");
+        let reminders = event["reminders"].as_array().unwrap().iter();
+        reminders.map(|one| one["reminder_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let status = async |id: &String| server.get(&format!("/v1/reminders/{id}")).await["status"].clone();
+    let before = put("18:00").await;
+    let [unseen, snoozed, cancelled] = before.as_slice() else { panic!("{before:?}") };
+    let (done, answer) =
+        server.call(Method::POST, &format!("/v1/reminders/{snoozed}/snooze"), Some(json!({ "until": "6d" }))).await;
+    assert!(done.is_success(), "{answer}");
+    server.call(Method::DELETE, &format!("/v1/reminders/{cancelled}"), None).await;
+    let after = put("19:00").await;
+    for (id, expect) in [(unseen, "cancelled"), (snoozed, "active"), (cancelled, "cancelled")] {
+        assert_eq!(status(id).await, expect);
+    }
+    let new: Vec<&String> = after.iter().filter(|id| !before.contains(id)).collect();
+    assert_eq!(new.len(), 3, "each new instance has its own: {before:?} {after:?}");
+}

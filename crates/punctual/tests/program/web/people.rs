@@ -298,3 +298,38 @@ async fn every_silence_of_many_is_reached_and_can_be_ended() {
     assert_eq!((ends(&page), ends(&rest)), (20, 5));
     assert!(!rest.contains("silences=25"), "there are no more");
 }
+
+#[tokio::test]
+async fn a_person_is_reachable_where_a_reminder_for_them_is_taken() {
+    let home = Home::new();
+    let server = home.serve_unchosen();
+    for (id, entry) in
+        [("ann", json!({})), ("bob", json!({ "addresses": [{ "channel": "console", "address": "bob" }] }))]
+    {
+        assert!(server.call(Method::PUT, &format!("/v1/users/{id}"), Some(entry)).await.0.is_success());
+    }
+    const NOBODY: &str = "not reachable: no address";
+    let mut browser = signed_in(&server).await;
+    for (id, is_taken) in [("nosuch", false), ("ann", false), ("bob", true), ("me", true)] {
+        let reminder = json!({ "user": id, "message": "tea", "schedule": { "type": "once", "at": "9h" } });
+        assert_eq!(server.call(Method::POST, "/v1/reminders", Some(reminder)).await.0.is_success(), is_taken, "{id}");
+        let page = browser.get(&format!("/people/{id}")).await.text;
+        assert_eq!((page.contains(NOBODY), page.contains("> reachable<")), (!is_taken, is_taken), "{id}: {page}");
+        assert_eq!(page.contains("default channel is used"), id == "me", "{id}: {page}");
+    }
+    let list = browser.get("/people").await.text;
+    let of = |id: &str| list.split("<li").find(|row| row.contains(&format!("/people/{id}\""))).unwrap().to_owned();
+    assert!(of("ann").contains(NOBODY) && !of("bob").contains(NOBODY), "{list}");
+    // A key that may make no reminder for others is not told, and its page does not guess.
+    let (_, key) = server.call(Method::POST, "/v1/keys", Some(json!({"name": "ann", "user": "ann"}))).await;
+    let mut ann = Browser::with_key(&server, key["key"].as_str().unwrap()).await;
+    let page = ann.get("/people/ann").await.text;
+    assert!(page.contains("not known yet: no address") && !page.contains("> reachable<"), "{page}");
+    let before = server.get("/v1/reminders?limit=500").await["reminders"].as_array().unwrap().len();
+    assert_eq!(before, 2, "a page makes no reminder");
+
+    let home = Home::new();
+    let server = home.serve();
+    let page = signed_in(&server).await.get("/people/nosuch").await.text;
+    assert!(page.contains("> reachable<") && page.contains("default channel is used"), "{page}");
+}

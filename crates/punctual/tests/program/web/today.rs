@@ -157,3 +157,81 @@ async fn a_question_says_everybody_who_is_told_next_and_when() {
         (ask.find("bob is told").unwrap_or_else(|| panic!("{ask}")), ask.find("group:on-call is told").unwrap());
     assert!(bob < eve, "{ask}");
 }
+
+#[tokio::test]
+async fn a_sentence_that_can_mean_two_times_says_the_other_beside_undo() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut browser = Browser::with_key(&server, &server.key).await;
+    for (language, text, asks) in
+        [("en", "call mom friday at 6", "Or did you mean: "), ("de", "Freitag um 6 Mama anrufen", "Oder meinten Sie: ")]
+    {
+        let zone = json!({ "timezone": "Europe/Berlin", "language": language });
+        assert!(server.call(Method::PUT, "/v1/users/me", Some(zone)).await.0.is_success());
+        let added = browser.submit("/", "/add", &[("text", text), ("back", "/")]).await;
+        let page = browser.follow(&added).await;
+        let (said, other) = page.toast().split_once(asks).unwrap_or_else(|| panic!("{}", page.text));
+        assert!(said.contains("18:00") && !said.contains("06:00"), "{said}");
+        assert!(other.contains("06:00?") && other.contains("data-undo"), "{other}");
+    }
+    let added = browser.submit("/", "/add", &[("text", "in 5 Minuten Tee"), ("back", "/")]).await;
+    let page = browser.follow(&added).await;
+    assert!(page.toast().contains("Tee") && !page.toast().contains("meinten"), "{}", page.text);
+    // A time that is changed in words says it, too.
+    let made = server.create(json!({ "user": "me", "message": "x", "schedule": { "type": "once", "at": "2h" } })).await;
+    let on = format!("/reminders/{}", made["id"].as_str().unwrap());
+    let edited = browser.submit(&on, &format!("{on}/edit"), &[("when", "Freitag um 6"), ("back", "/")]).await;
+    assert!(browser.follow(&edited).await.toast().contains("06:00?"), "{}", edited.text);
+}
+
+#[tokio::test]
+async fn a_sentence_for_somebody_without_an_address_leads_to_where_one_is_added() {
+    let home = Home::new();
+    let server = home.serve_unchosen();
+    let mut browser = Browser::with_key(&server, &server.key).await;
+    for (language, says, add) in [
+        ("en", "Nobody can receive this: ann has no address that works.", "Add an address"),
+        ("de", "Das kann niemand empfangen: ann hat keine Adresse, die geht.", "Adresse hinzufügen"),
+    ] {
+        let viewer = json!({ "language": language });
+        assert!(server.call(Method::PUT, "/v1/users/me", Some(viewer)).await.0.is_success());
+        let form = [("text", "tea in 5 minutes"), ("user", "ann"), ("back", "/?user=ann")];
+        let refused = browser.submit("/", "/add", &form).await;
+        let page = browser.follow(&refused).await;
+        let toast = page.toast();
+        assert!(toast.contains(says) && !toast.contains("webhook"), "{toast}");
+        assert!(toast.contains(&format!("<a href=\"/people/ann#addresses\">{add}</a>")), "{toast}");
+        assert!(page.text.contains("value=\"tea in 5 minutes\""), "what was typed stays: {}", page.text);
+    }
+    assert!(browser.get("/people/ann").await.text.contains("id=\"addresses\""));
+}
+
+#[tokio::test]
+async fn a_snooze_of_a_series_says_until_when_and_when_the_next_run_is() {
+    let home = Home::new();
+    let server = home.serve();
+    let mut browser = Browser::with_key(&server, &server.key).await;
+    let asked = async |message: &str| {
+        let schedule = json!({ "type": "interval", "every": "24h" });
+        let asked = json!({ "user": "me", "message": message, "require_ack": true, "schedule": schedule });
+        let path = format!("/reminders/{}", server.create(asked).await["id"].as_str().unwrap());
+        server.call(Method::POST, &format!("/v1{path}/fire"), None).await;
+        until("it waits for an answer", async || {
+            let runs = server.get(&format!("/v1{path}/occurrences")).await;
+            runs["occurrences"].as_array().unwrap().iter().any(|run| run["state"] == "awaiting_ack")
+        })
+        .await;
+        path
+    };
+    let on = asked("Medicine").await;
+    let snoozed = browser.submit(&on, &format!("{on}/snooze"), &[("until", "3d"), ("back", "/")]).await.said();
+    assert!(snoozed.contains("“Medicine” comes again ") && snoozed.contains(" The next run is "), "{snoozed}");
+    let now = server.get(&format!("/v1{on}")).await;
+    assert_ne!(now["snoozed_until"], now["next_run_at"], "{now}");
+
+    asked("Plants").await;
+    let said = home.run(&["snooze", "Plants", "4d"]).ok();
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[1].contains("every 24 hours") && !lines[1].contains("in 4 days"), "{said}");
+    assert!(lines[2].starts_with("  snoozed until ") && lines[2].ends_with("in 4 days"), "{said}");
+}

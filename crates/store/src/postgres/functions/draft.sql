@@ -9,6 +9,7 @@ declare
   r punctual.reminder;
   policy jsonb;
   wrong text;
+  is_asked boolean := coalesce(require_ack, ack_prompt is not null);
   timeout numeric := coalesce(punctual.micros('ack_timeout', ack_timeout), 600000000);
 begin
   if user_id is null then
@@ -48,15 +49,15 @@ begin
     (select s.value::integer from punctual.setting s where s.name = 'max_retries'), 3);
   r.on_unknown := coalesce(on_unknown, 'auto');
 
-  -- A prompt is a wish for an answer, unless `require_ack` says otherwise.
+  -- A prompt is a wish for an answer, unless `require_ack` says otherwise: then what else is said must be right all the same.
+  perform punctual.check_text('ack_prompt', ack_prompt, is_asked::integer, 2048);
+  if timeout not between 1000000 and 366 * 86400000000 then
+    perform punctual.refuse('ack_timeout', 'must be between 1 second and 366 days', 'Write an interval such as ''10 minutes''.');
+  elsif max_ack_reminders > 1000 then
+    perform punctual.refuse('max_ack_reminders', format('is %s; at most 1000', max_ack_reminders));
+  end if;
   r.ack_reminders_max := 0;
-  if coalesce(require_ack, ack_prompt is not null) then
-    perform punctual.check_text('ack_prompt', ack_prompt, 1, 2048);
-    if timeout not between 1000000 and 366 * 86400000000 then
-      perform punctual.refuse('ack_timeout', 'must be between 1 second and 366 days', 'Write an interval such as ''10 minutes''.');
-    elsif max_ack_reminders > 1000 then
-      perform punctual.refuse('max_ack_reminders', format('is %s; at most 1000', max_ack_reminders));
-    end if;
+  if is_asked then
     r.ack_prompt := ack_prompt;
     r.ack_timeout := floor(timeout / 1000);
     r.ack_reminders_max := coalesce(max_ack_reminders, 3);

@@ -7,6 +7,7 @@ use punctual_client::wire::{AddressInput, Group, PageQuery, Silence, SilenceQuer
 use punctual_time::zone::Zone;
 
 use super::peace::{Peace, silences_of};
+use super::reach::Reaches;
 use super::{LOOKED_AT, groups, of_person};
 use crate::flash::{Flash, leads};
 use crate::layout::Place;
@@ -58,6 +59,7 @@ struct People {
     silences: Vec<Silence>,
     server_zone: Zone,
     channels: Vec<String>,
+    reaches: Reaches,
 }
 
 /// The page, also for a form of it that was refused.
@@ -73,6 +75,7 @@ pub(super) async fn render(v: &Viewer, refusal: Option<&Refusal>) -> Result<Resp
     let asked = join4(v.client.users(&page), v.client.groups(&all), v.client.silences(&silent), v.client.settings());
     let ((users, groups, silences, settings), channels) = futures_util::future::join(asked, v.client.channels()).await;
     let users = users?;
+    let reaches = Reaches::of(v, users.users.iter().map(|user| user.id.as_str())).await;
     let people = People {
         users: users.users,
         next: users.next_cursor,
@@ -82,6 +85,7 @@ pub(super) async fn render(v: &Viewer, refusal: Option<&Refusal>) -> Result<Resp
         channels: channels
             .map(|channels| channels.channels.into_iter().map(|channel| channel.name).collect())
             .unwrap_or_default(),
+        reaches,
     };
     let may_write = v.may(Scope::Write);
     let is_empty = people.users.is_empty() && cursor.is_none();
@@ -106,7 +110,8 @@ fn row(v: &Viewer, user: &User, people: &People) -> Markup {
     let zone =
         user.timezone.as_deref().and_then(|zone| Zone::named(zone).ok()).unwrap_or_else(|| people.server_zone.clone());
     let silences = silences_of(&user.id, &people.silences, &people.groups);
-    let shape = Peace::of(user, &silences, &zone, m.now).shape(m);
+    let reach = people.reaches.get(&user.id);
+    let shape = Peace::now(Some(user), reach, &silences, &zone, m.now).shape(m);
     let tags =
         silences.iter().filter(|silence| silence.tag.is_some() && silence.from <= m.now && silence.until > m.now);
     let mut channels: Vec<&str> = user.addresses.iter().map(|address| address.channel.as_str()).collect();
@@ -120,7 +125,7 @@ fn row(v: &Viewer, user: &User, people: &People) -> Markup {
             span.when { time datetime=(m.now) { (m.time_in(m.now, zone.rules())) } " · " (zone.name()) }
             p.sub {
                 @if let Some(language) = &user.language { span { (language_name(language)) } " · " }
-                @if channels.is_empty() { (m.t(t::NO_ADDRESS)) } @else { (channels.join(", ")) }
+                @if channels.is_empty() { (m.t(reach.without_address())) } @else { (channels.join(", ")) }
                 @for group in groups.iter().take(GROUPS_NAMED) { " · " a href=(super::of_group(&group.name)) { (group.name) } }
                 @if n_more_groups > 0 { " · " (m.say(t::MORE_GROUPS, &[("n", &m.number(n_more_groups as u64))])) }
             }

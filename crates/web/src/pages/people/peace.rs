@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use punctual_client::wire::{Group, QuietHours, Silence, User};
 use punctual_time::zone::Zone;
 
+use super::reach::Reach;
 use crate::manner::Manner;
 use crate::parts::{Shape, Stretch, minute_of_day};
 use crate::texts::people as t;
@@ -15,11 +16,29 @@ pub(super) enum Peace {
     Quiet,
     Paused(Timestamp),
     Silent(Timestamp),
+    /// A reminder for them is refused: there is no address.
+    NoAddress,
+    /// A reminder for them is refused: every address is dead.
+    Dead,
+    /// There is no address of their own, and nobody says whether there is another.
+    Unknown,
 }
 
 impl Peace {
-    /// Of a person in `zone`. A pause goes before a silence, and both before quiet hours.
-    pub(super) fn of(user: &User, silences: &[&Silence], zone: &Zone, now: Timestamp) -> Self {
+    /// Of a person in `zone`, who may have no entry. That nothing reaches them goes before everything else.
+    pub(super) fn now(user: Option<&User>, reach: Reach, silences: &[&Silence], zone: &Zone, now: Timestamp) -> Self {
+        let has_address = user.is_some_and(|user| !user.addresses.is_empty());
+        let peace = user.map_or(Self::Reachable, |user| Self::of(user, silences, zone, now));
+        match (reach, peace) {
+            (Reach::Nobody, _) if has_address => Self::Dead,
+            (Reach::Nobody, _) => Self::NoAddress,
+            (Reach::Unknown, Self::Reachable) if !has_address => Self::Unknown,
+            (_, peace) => peace,
+        }
+    }
+
+    /// A pause goes before a silence, and both before quiet hours.
+    fn of(user: &User, silences: &[&Silence], zone: &Zone, now: Timestamp) -> Self {
         if let Some(until) = user.paused_until.filter(|until| *until > now) {
             return Self::Paused(until);
         }
@@ -42,6 +61,9 @@ impl Peace {
             Self::Quiet => ("☾", m.t(t::IN_QUIET).into_owned(), "wait"),
             Self::Paused(until) => ("‖", m.say(t::PAUSED, &[("when", &m.instant(until))]), "wait"),
             Self::Silent(until) => ("⊘", m.say(t::SILENT, &[("when", &m.instant(until))]), "wait"),
+            Self::NoAddress => ("✕", m.t(t::UNREACHED).into_owned(), "bad"),
+            Self::Dead => ("✕", m.t(t::ALL_DEAD).into_owned(), "bad"),
+            Self::Unknown => ("–", m.t(t::NOT_KNOWN).into_owned(), ""),
         };
         Shape { mark, word, class }
     }
@@ -102,6 +124,27 @@ mod tests {
             (json!({}), vec![&tagged, &later], Peace::Reachable),
         ] {
             assert_eq!(Peace::of(&user(fields.clone()), &silences, &zone, now), expect, "{fields}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_called_reachable_whom_nothing_reaches() {
+        let (now, zone) = ("2026-11-18T22:30:00Z".parse().unwrap(), Zone::utc());
+        let address = json!([{ "channel": "console", "address": "ann" }]);
+        let (none, paused) = (user(json!({})), user(json!({ "paused_until": "2026-11-20T00:00:00Z" })));
+        let dead = user(json!({ "addresses": address }));
+        for (user, reach, expect) in [
+            (None, Reach::Somebody, Peace::Reachable),
+            (None, Reach::Nobody, Peace::NoAddress),
+            (None, Reach::Unknown, Peace::Unknown),
+            (Some(&none), Reach::Unknown, Peace::Unknown),
+            (Some(&none), Reach::Somebody, Peace::Reachable),
+            (Some(&paused), Reach::Unknown, Peace::Paused("2026-11-20T00:00:00Z".parse().unwrap())),
+            (Some(&paused), Reach::Nobody, Peace::NoAddress),
+            (Some(&dead), Reach::Nobody, Peace::Dead),
+            (Some(&dead), Reach::Unknown, Peace::Reachable),
+        ] {
+            assert_eq!(Peace::now(user, reach, &[], &zone, now), expect, "{reach:?}: {user:?}");
         }
     }
 

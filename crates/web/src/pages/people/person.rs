@@ -2,7 +2,7 @@
 
 use axum::extract::Path;
 use axum::response::Response;
-use futures_util::future::{join, join3, join4};
+use futures_util::future::{join, join4};
 use maud::{Markup, html};
 use punctual_client::Seen;
 use punctual_client::known::Address;
@@ -11,6 +11,7 @@ use punctual_time::zone::Zone;
 
 use super::list::{channel_field, language_name, languages, zones};
 use super::peace::{Peace, silences_of, stretch};
+use super::reach::{Reach, Reaches};
 use super::{LOOKED_AT, of_group, of_person};
 use crate::layout::Place;
 use crate::parts::{self, Entry, Field, Refusal, Shape, Tried};
@@ -38,6 +39,7 @@ pub(super) struct Person {
     calendars: Vec<Calendar>,
     tags: Vec<String>,
     channels: Vec<String>,
+    reach: Reach,
 }
 
 pub(super) async fn show(v: Viewer, Path(id): Path<String>) -> Result<Response, Trouble> {
@@ -61,8 +63,9 @@ async fn load(v: &Viewer, id: &str) -> Result<Person, Trouble> {
     let reminders = ReminderQuery { user: Some(id.to_owned()), limit: Some(TAGS_FROM), ..ReminderQuery::default() };
     let first =
         join4(v.client.see_user(id), v.client.settings(), v.client.groups(&groups), v.client.silences(&silences));
-    let second = join3(v.client.calendars(id), v.client.reminders(&reminders), v.client.channels());
-    let ((user, settings, groups, silences), (calendars, reminders, channels)) = join(first, second).await;
+    let reaches = Reaches::of(v, std::iter::once(id));
+    let second = join4(v.client.calendars(id), v.client.reminders(&reminders), v.client.channels(), reaches);
+    let ((user, settings, groups, silences), (calendars, reminders, channels, reaches)) = join(first, second).await;
     let (user, settings) = (found(user)?, settings?);
     let (user, tag) = user.map(|Seen { it, tag }| (it, tag)).unzip();
     let zone = user.as_ref().and_then(|user: &User| user.timezone.as_deref()).unwrap_or(&settings.timezone);
@@ -81,6 +84,7 @@ async fn load(v: &Viewer, id: &str) -> Result<Person, Trouble> {
         calendars: found(calendars)?.map(|calendars| calendars.calendars).unwrap_or_default(),
         tags,
         channels: channels.unwrap_or_default(),
+        reach: reaches.get(id),
         user,
         tag,
     })
@@ -89,10 +93,7 @@ async fn load(v: &Viewer, id: &str) -> Result<Person, Trouble> {
 fn page(v: &Viewer, person: &Person, refusal: Option<&Refusal>) -> Markup {
     let m = &v.m;
     let silences = silences_of(&person.id, &person.silences, &person.groups);
-    let shape = match &person.user {
-        Some(user) => Peace::of(user, &silences, &person.zone, m.now).shape(m),
-        None => Peace::Reachable.shape(m),
-    };
+    let shape = Peace::now(person.user.as_ref(), person.reach, &silences, &person.zone, m.now).shape(m);
     html! {
         (head(v, person, &shape))
         @if person.user.is_none() { p.card { (m.t(t::NO_ENTRY)) } }
@@ -168,7 +169,7 @@ fn addresses(v: &Viewer, person: &Person, refusal: Option<&Refusal>) -> Markup {
     html! {
         section aria-labelledby="addresses" {
             h2 #addresses { (m.t(t::ADDRESSES)) }
-            @if entries.is_empty() { p { (m.t(t::NO_ADDRESS)) } }
+            @if entries.is_empty() { p { (m.t(person.reach.without_address())) } }
             @else if v.may(Scope::Write) {
                 p { (m.t(t::ADDRESSES_WHAT)) @if entries.len() > 1 { " " span.hint { (m.t(forms::SORT_HINT)) } } }
                 (form(v, person, "addresses", &parts::order(m, &m.t(t::ADDRESSES), &entries)))

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::flash::Flash;
 use crate::manner::Manner;
+use crate::pages::people::reach;
 use crate::parts;
 use crate::texts::today as t;
 use crate::trouble::Trouble;
@@ -125,18 +126,30 @@ fn sentence(fragment: &str) -> String {
     first.chain(letters).chain(['.']).collect()
 }
 
+/// What else the words can mean that became a time, in the viewer's language. Local times are in `zone`.
+pub(in crate::pages) fn meant_too(m: &Manner, others: &[Reading], zone: &str) -> Option<String> {
+    let others: Vec<String> = others.iter().map(|other| m.reading(other, zone)).collect();
+    (!others.is_empty()).then(|| m.say(t::MEANT_TOO, &[("what", &others.join(" · "))]))
+}
+
 /// Why a sentence became no reminder, as a person is told.
-async fn why_not(v: &Viewer, asked: &ParseInput, failure: &Failure) -> Option<String> {
+async fn why_not(v: &Viewer, asked: &ParseInput, failure: &Failure) -> Option<Flash> {
     let words = refused(failure)?;
+    // A sentence names no address: it is its person who has none.
+    if failure.refused().and_then(|refused| refused.field()) == Some(reach::FIELD) {
+        let user = asked.user.as_deref().unwrap_or(&v.person);
+        return Some(Flash::unreached(v.m.say(t::NOBODY_RECEIVES, &[("who", user)]), user));
+    }
     if let Ok(Understood::None { reason, suggestion }) = v.client.parse(asked).await {
         let meant = suggestion.map(|meant| v.m.say(t::DID_YOU_MEAN, &[("what", &meant.summary)]));
-        return Some([Some(why_none(&v.m, &reason)), meant].into_iter().flatten().collect::<Vec<_>>().join(" "));
+        let words = [Some(why_none(&v.m, &reason)), meant].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        return Some(Flash::problem(words));
     }
     // The names of fields are a program's.
     let problem = failure.refused().and_then(|refused| refused.problem.as_ref());
     let details: Vec<String> =
         problem.map(|problem| problem.errors.iter().map(|error| sentence(&error.detail)).collect()).unwrap_or_default();
-    Some(if details.is_empty() { words.to_owned() } else { details.join(" ") })
+    Some(Flash::problem(if details.is_empty() { words.to_owned() } else { details.join(" ") }))
 }
 
 /// Another reading, without the zone that the first says already.
@@ -209,14 +222,16 @@ pub(super) async fn create(Posted { viewer: v, form }: Posted<Add>) -> Result<Re
         Ok(reminder) => {
             let when = reminder.next_run_at.map_or_else(|| reminder.summary.clone(), |at| v.m.instant(at));
             let said = v.m.say(t::ADDED, &[("what", &reminder.message), ("when", &when)]);
-            Flash::undoable(said, &reminder.id, "cancel").then(&back)
+            let others = reminder.understood.as_deref().map(Understood::alternatives).unwrap_or_default();
+            let note = meant_too(&v.m, others, &reminder.timezone);
+            Flash::undoable(said, &reminder.id, "cancel").noting(note).then(&back)
         }
         Err(failure) => match why_not(&v, &asked, &failure).await {
             // The sentence stands in the field once more, also without a script. It comes last in the address, if it fits there.
-            Some(words) if form.text.len() > TYPED_BYTES_MAX => Flash::problem(words).then(&back),
-            Some(words) => {
+            Some(flash) if form.text.len() > TYPED_BYTES_MAX => flash.then(&back),
+            Some(flash) => {
                 let joint = if back.contains('?') { '&' } else { '?' };
-                Flash::problem(words).then(&format!("{back}{joint}text={}", escaped(&form.text)))
+                flash.then(&format!("{back}{joint}text={}", escaped(&form.text)))
             }
             None => return Err(failure.into()),
         },
