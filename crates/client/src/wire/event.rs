@@ -23,7 +23,7 @@ pub struct EventInput {
     /// Its name, in a batch; elsewhere the path has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// When it starts, such as `2026-03-10T18:00:00+01:00`, or a local time in its zone; of a series, when the first instance does.
+    /// When it starts, such as `2026-03-10T18:00:00+01:00`, or a local time in its zone; of a series, the instant from which its rule counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts_at: Option<String>,
     /// When it ends.
@@ -57,7 +57,7 @@ pub struct EventInput {
     /// The zone its local times are meant in, by name or offset; without it each user's, else the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
-    /// How it repeats: a rule such as `FREQ=WEEKLY;BYDAY=TU`, or lines of iCalendar (`RRULE`, `RDATE`, `EXDATE`). It begins with `starts_at`.
+    /// How it repeats: a rule such as `FREQ=WEEKLY;BYDAY=TU`, or lines of iCalendar (`RRULE`, `RDATE`, `EXDATE`). It begins with its first instance at or after `starts_at`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rrule: Option<String>,
     /// What is different about some instances of a series. Left out, it stays as it is, each by its local date.
